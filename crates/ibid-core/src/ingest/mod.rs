@@ -1,0 +1,5 @@
+//! Ingestion: files to a `WriteBatch`.
+
+mod progress;
+
+pub use progress::{Progress, Silent, Step};

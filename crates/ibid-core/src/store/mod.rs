@@ -1,0 +1,109 @@
+//! Storage: the one seam between the engine and whatever keeps its data.
+//!
+//! A backend keeps documents, chunks, links, embeddings and file outcomes, and answers two kinds of
+//! candidate queries. Nothing here says file, row or rebuild: PostgreSQL must be able to implement it.
+
+mod batch;
+mod query;
+
+pub use batch::{
+    Applied, ChunkWrite, DocumentWrite, EmbeddingWrite, FileWrite, LinkWrite, SettingWrite, WriteBatch,
+};
+pub use query::{
+    Candidate, Candidates, Clause, LexicalQuery, Pending, StoreSummary, StoredChunk, StoredDocument,
+    StoredFile, StoredLink, VectorQuery,
+};
+
+use ibid_api::{
+    ChunkRef, ContentHash, DocumentFilter, DocumentId, DocumentKey, DocumentSummary, FileReport, Generation,
+    Page, Paging,
+};
+
+/// Why storage failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another writer holds the lock for longer than allowed.
+    #[error("another process is writing")]
+    Busy,
+    /// The record is damaged.
+    #[error("the record is damaged: {0}")]
+    Corrupt(String),
+    /// The record was written by a newer version.
+    #[error("the record has schema version {found}, this program knows up to {known}")]
+    TooNew {
+        /// Version found.
+        found: u32,
+        /// Newest version known.
+        known: u32,
+    },
+    /// The disk is full.
+    #[error("the disk is full")]
+    Full,
+    /// The place cannot be written.
+    #[error("the data directory cannot be written")]
+    ReadOnly,
+    /// Nothing is stored there yet and the caller may not create it.
+    #[error("nothing is stored there yet")]
+    Missing,
+    /// Something else; the text is for the log only.
+    #[error("storage failed: {0}")]
+    Other(String),
+}
+
+/// Result of storage calls.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// One knowledge base's storage. Any number of processes may hold one at once.
+pub trait Store: Send + Sync {
+    // ----- writing -----
+
+    /// Applies a batch, all or nothing; it is durable when this returns. What was written may become
+    /// searchable only with the next `settle`.
+    fn apply(&self, batch: WriteBatch) -> StoreResult<Applied>;
+    /// Makes everything applied so far searchable, by whoever wrote it, and drops what nothing refers to.
+    fn settle(&self) -> StoreResult<Generation>;
+
+    // ----- reading -----
+
+    /// The last committed write.
+    fn generation(&self) -> StoreResult<Generation>;
+    /// Counts and sizes.
+    fn summary(&self) -> StoreResult<StoreSummary>;
+    /// A setting kept with the data (such as the fingerprint of the configuration it was made with).
+    fn setting(&self, name: &str) -> StoreResult<Option<String>>;
+    /// Every file known of a source, in path order.
+    fn stored_files(&self, source: &str) -> StoreResult<Vec<StoredFile>>;
+    /// What became of every file, in source and path order.
+    fn file_reports(&self, paging: Paging) -> StoreResult<Page<FileReport>>;
+    /// One document.
+    fn document(&self, key: &DocumentKey) -> StoreResult<Option<StoredDocument>>;
+    /// Summaries of these documents, in this order; unknown ones are left out.
+    fn summaries(&self, ids: &[DocumentId]) -> StoreResult<Vec<DocumentSummary>>;
+    /// Documents by source and path.
+    fn documents(&self, filter: &DocumentFilter, paging: Paging) -> StoreResult<Page<DocumentSummary>>;
+    /// These chunks, in this order; unknown ones are left out.
+    fn chunks(&self, refs: &[ChunkRef]) -> StoreResult<Vec<StoredChunk>>;
+    /// All chunks of a document, in order.
+    fn chunks_of(&self, document: DocumentId) -> StoreResult<Vec<StoredChunk>>;
+    /// Documents whose stem, title or alias is exactly this name.
+    fn named(&self, name: &str) -> StoreResult<Vec<DocumentSummary>>;
+    /// Links that start at this document, resolved against the documents there are now.
+    fn links_from(&self, document: DocumentId) -> StoreResult<Vec<StoredLink>>;
+    /// Documents with a link that resolves to this document.
+    fn links_to(&self, document: DocumentId) -> StoreResult<Vec<DocumentId>>;
+
+    // ----- candidates -----
+
+    /// Best chunks by words.
+    fn lexical(&self, query: &LexicalQuery) -> StoreResult<Candidates>;
+    /// Terms of the index that are near this term (typos) with how many chunks hold them, best first.
+    fn similar_terms(&self, term: &str, limit: usize) -> StoreResult<Vec<(String, u64)>>;
+    /// Best chunks by meaning.
+    fn nearest(&self, query: &VectorQuery) -> StoreResult<Candidates>;
+    /// Texts that have no embedding of this model yet, most recently changed first.
+    fn pending_embeddings(&self, model: &str, limit: usize) -> StoreResult<Vec<Pending>>;
+    /// How many texts have no embedding of this model yet.
+    fn count_pending_embeddings(&self, model: &str) -> StoreResult<u64>;
+    /// Stored vectors of these texts, `None` where there is none.
+    fn embeddings(&self, model: &str, hashes: &[ContentHash]) -> StoreResult<Vec<Option<Vec<f32>>>>;
+}
