@@ -55,6 +55,32 @@ impl Filter {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Narrows this filter by another's conditions.
+    pub fn restrict(&mut self, other: &Self) {
+        self.tags.extend(other.tags.iter().cloned());
+        if other.collection.is_some() {
+            self.collection.clone_from(&other.collection);
+        }
+        // Of two lists of alternatives the other's wins.
+        for (own, given) in [
+            (&mut self.paths, &other.paths),
+            (&mut self.sources, &other.sources),
+            (&mut self.languages, &other.languages),
+        ] {
+            if !given.is_empty() {
+                own.clone_from(given);
+            }
+        }
+        if !other.kinds.is_empty() {
+            self.kinds.clone_from(&other.kinds);
+        }
+        self.modified_from_ms = self.modified_from_ms.max(other.modified_from_ms);
+        self.modified_to_ms = match (self.modified_to_ms, other.modified_to_ms) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
 }
 
 /// A search.
@@ -82,6 +108,13 @@ pub struct SearchRequest {
     /// Whether each hit says how its score came about.
     #[serde(default)]
     pub explain: bool,
+    /// Whether the snippet of a short passage may be the whole passage.
+    #[serde(default = "yes")]
+    pub whole_snippets: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn two() -> u32 {
@@ -100,6 +133,7 @@ impl SearchRequest {
             per_document: two(),
             prefix: false,
             explain: false,
+            whole_snippets: true,
         }
     }
 }

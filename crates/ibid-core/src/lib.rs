@@ -5,7 +5,9 @@
 
 pub mod chunk;
 pub mod embed;
+pub mod eval;
 pub mod ingest;
 pub mod lexical;
 pub mod parse;
+pub mod search;
 pub mod store;

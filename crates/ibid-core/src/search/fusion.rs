@@ -1,0 +1,139 @@
+//! Fusion: standardised scores of the legs, weighted by how well the model knows the query's language.
+//!
+//! Rank fusion loses to words alone where the model is weak; standardised scores with a weight per query
+//! do not (docs/quality.md has the figures).
+
+use std::collections::HashMap;
+
+use ibid_api::{ChunkRef, LegScore};
+
+use crate::store::Candidate;
+
+/// A candidate with what each leg thinks of it.
+#[derive(Debug, Clone)]
+pub(super) struct Ranked {
+    pub(super) chunk: ChunkRef,
+    pub(super) score: f32,
+    pub(super) legs: Vec<LegScore>,
+}
+
+/// How much meaning counts against words. `fertility` is word pieces per word: near 1.2 where the model
+/// knows the language, 2 for a related one, far above where it sees single letters.
+pub(super) fn meaning_weight(fertility: Option<f32>) -> f32 {
+    const FULL: f32 = 0.5;
+    const KNOWN: f32 = 1.2;
+    const SLOPE: f32 = 0.2;
+    const FOREIGN: f32 = 2.7;
+    const UNREADABLE: f32 = 3.7;
+    let Some(fertility) = fertility else { return FULL };
+    let weight = (FULL - SLOPE * (fertility - KNOWN)).clamp(0.2, 0.7);
+    // Past the point where words fall into letters, meaning fades out.
+    weight * ((UNREADABLE - fertility) / (UNREADABLE - FOREIGN)).clamp(0.0, 1.0)
+}
+
+struct Standard {
+    mean: f32,
+    deviation: f32,
+    lowest: f32,
+}
+
+/// Only the best hundred of a list say what is usual for it.
+const USUAL: usize = 100;
+
+fn standard(list: &[Candidate]) -> Standard {
+    let list = &list[..list.len().min(USUAL)];
+    let count = list.len().max(1) as f32;
+    let mean = list.iter().map(|c| c.score).sum::<f32>() / count;
+    let variance = list.iter().map(|c| (c.score - mean).powi(2)).sum::<f32>() / count;
+    let deviation = variance.sqrt().max(mean.abs() * 1e-3).max(1e-6);
+    let lowest = list.last().map_or(0.0, |c| (c.score - mean) / deviation);
+    Standard { mean, deviation, lowest }
+}
+
+/// Joins the legs. Without meaning, words rank alone; without words, meaning does.
+pub(super) fn fuse(lexical: &[Candidate], meaning: Option<&[Candidate]>, weight: f32) -> Vec<Ranked> {
+    let legs: Vec<(&str, &[Candidate], f32)> = match meaning {
+        None => vec![("words", lexical, 1.0)],
+        Some(meaning) if lexical.is_empty() => vec![("meaning", meaning, 1.0)],
+        Some(meaning) => vec![("words", lexical, 1.0 - weight), ("meaning", meaning, weight)],
+    };
+    let mut ranked: Vec<Ranked> = Vec::new();
+    let mut places: HashMap<ChunkRef, usize> = HashMap::new();
+    // What every candidate has before a leg speaks for it: the lowest value of each leg.
+    let floor: f32 = legs.iter().map(|(_, list, weight)| standard(list).lowest * weight).sum();
+    for (name, list, weight) in &legs {
+        if *weight <= 0.0 {
+            continue;
+        }
+        let usual = standard(list);
+        for (rank, candidate) in list.iter().enumerate() {
+            let z = (candidate.score - usual.mean) / usual.deviation;
+            let gain = (z - usual.lowest).max(0.0) * weight;
+            let place = *places.entry(candidate.chunk).or_insert_with(|| {
+                ranked.push(Ranked { chunk: candidate.chunk, score: floor, legs: Vec::new() });
+                ranked.len() - 1
+            });
+            ranked[place].score += gain;
+            ranked[place].legs.push(LegScore {
+                leg: (*name).to_owned(),
+                rank: Some(rank as u32 + 1),
+                score: candidate.score,
+                weight: gain,
+            });
+        }
+    }
+    sort(&mut ranked);
+    ranked
+}
+
+/// Best first, ties by chunk, so that equal input gives equal output.
+pub(super) fn sort(ranked: &mut [Ranked]) {
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+}
+
+#[cfg(test)]
+mod tests {
+    use ibid_api::DocumentId;
+
+    use super::*;
+
+    fn list(scores: &[(i64, f32)]) -> Vec<Candidate> {
+        scores
+            .iter()
+            .map(|&(document, score)| Candidate {
+                chunk: ChunkRef { document: DocumentId(document), index: 0 },
+                score,
+            })
+            .collect()
+    }
+
+    fn order(ranked: &[Ranked]) -> Vec<i64> {
+        ranked.iter().map(|r| r.chunk.document.0).collect()
+    }
+
+    #[test]
+    fn words_alone_keep_their_order() {
+        assert_eq!(order(&fuse(&list(&[(3, 9.0), (1, 5.0), (2, 5.0)]), None, 0.5)), [3, 1, 2]);
+    }
+
+    #[test]
+    fn a_candidate_of_both_legs_beats_one_of_either() {
+        let words = list(&[(1, 10.0), (2, 9.5), (3, 2.0)]);
+        let meaning = list(&[(4, 0.9), (2, 0.88), (5, 0.1)]);
+        assert_eq!(order(&fuse(&words, Some(&meaning), 0.5))[0], 2);
+    }
+
+    #[test]
+    fn meaning_without_weight_changes_nothing() {
+        let words = list(&[(1, 10.0), (2, 9.5), (3, 2.0)]);
+        let meaning = list(&[(3, 0.9), (9, 0.88)]);
+        assert_eq!(order(&fuse(&words, Some(&meaning), 0.0)), [1, 2, 3]);
+    }
+
+    #[test]
+    fn weight_falls_as_words_fall_apart() {
+        assert!(meaning_weight(Some(1.1)) > meaning_weight(Some(2.0)));
+        assert!((0.3..0.4).contains(&meaning_weight(Some(2.0))));
+        assert!(meaning_weight(Some(4.0)) <= f32::EPSILON);
+    }
+}
