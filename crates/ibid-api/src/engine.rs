@@ -26,6 +26,11 @@ pub trait Engine: Send + Sync {
     async fn documents(&self, filter: DocumentFilter, paging: Paging) -> Result<Page<DocumentSummary>>;
     /// One document with its content; refuses one larger than `max_bytes`.
     async fn document(&self, key: DocumentKey, max_bytes: u64) -> Result<Document>;
+    /// One document without its content.
+    async fn summary(&self, key: DocumentKey) -> Result<DocumentSummary> {
+        // Correct everywhere; an engine that need not read the file for it does better.
+        self.document(key, u64::MAX).await.map(|document| document.summary)
+    }
     /// One chunk.
     async fn chunk(&self, chunk: ChunkRef) -> Result<Chunk>;
     /// A file beside the documents.

@@ -30,6 +30,16 @@ macro_rules! error_codes {
     };
 }
 
+impl ErrorCode {
+    /// The name in a JSON-RPC error: there, everything too large for an answer has one name.
+    pub const fn rpc_name(self) -> &'static str {
+        match self {
+            Self::NoteTooLarge | Self::AttachmentTooLarge => Self::QueryTooLarge.as_str(),
+            other => other.as_str(),
+        }
+    }
+}
+
 // Exit codes: 1 failure while running, 2 bad input or configuration, 3 not authorised, 4 not found,
 // 5 already in progress, 70 a defect in ibid itself.
 error_codes! {

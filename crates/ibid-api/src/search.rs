@@ -154,6 +154,9 @@ pub struct RelatedRequest {
     /// What to search in.
     #[serde(default)]
     pub filter: Filter,
+    /// Whether the snippet of a short passage may be the whole passage.
+    #[serde(default = "yes")]
+    pub whole_snippets: bool,
 }
 
 /// Why something was found.

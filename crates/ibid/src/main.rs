@@ -1,2 +1,5 @@
-//! Entry point.
-fn main() {}
+//! The `ibid` program.
+
+fn main() -> std::process::ExitCode {
+    ibid::run()
+}

@@ -85,7 +85,11 @@ impl JudgedSet {
                 Ok(_) => {}
                 Err(_) if number == 0 => {}
                 Err(_) => {
-                    return Err(malformed("qrels.tsv", number, "query, document and grade with tabs between"));
+                    return Err(malformed(
+                        "qrels.tsv",
+                        number,
+                        "query, document and grade with tabs between",
+                    ));
                 }
             }
         }

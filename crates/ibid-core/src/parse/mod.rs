@@ -1,8 +1,23 @@
 //! Parsing: bytes of a file to blocks, headings, links and metadata. Parsing never fails on content.
 
+mod anchor;
+mod encoding;
+mod frontmatter;
+mod kind;
+mod language;
+mod links;
+mod markdown;
+mod plain_markdown;
+mod text;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
 use std::ops::Range;
 
-use ibid_api::{DocumentKind, Heading, LineRange, Metadata, RelPath, SkipReason, Warning};
+use ibid_api::{DocumentKind, Heading, LineRange, Metadata, RelPath, SkipReason, Warning, WarningCode};
+
+pub use kind::kind_of;
 
 /// A file as a source handed it over.
 #[derive(Debug, Clone)]
@@ -98,6 +113,13 @@ pub enum Outcome {
     Skipped(SkipReason),
 }
 
+impl Block {
+    /// Whether the block is a heading whose every word is in the text of its `Heading`.
+    pub(crate) fn is_whole_heading(&self) -> bool {
+        self.kind == BlockKind::Heading && self.bytes.len() <= markdown::MAX_HEADING_BYTES
+    }
+}
+
 impl Parsed {
     /// Texts of the headings above and including this one, outermost first.
     pub fn heading_path(&self, heading: Option<usize>) -> Vec<String> {
@@ -118,4 +140,146 @@ impl Parsed {
         let last = bytes.end.saturating_sub(1).max(bytes.start);
         LineRange { start: line_of(bytes.start), end: line_of(last) }
     }
+}
+
+/// What parsing may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParseOptions {
+    /// Whether text in UTF-16 or an older encoding is decoded, or skipped as not UTF-8.
+    pub decode_legacy: bool,
+    /// Larger files are skipped.
+    pub max_bytes: u64,
+}
+
+impl Default for ParseOptions {
+    fn default() -> Self {
+        Self { decode_legacy: true, max_bytes: 2 * 1024 * 1024 }
+    }
+}
+
+/// Takes a file apart as what its name says it is.
+pub fn parse(raw: &RawFile, options: &ParseOptions) -> Outcome {
+    match kind_of(&raw.path) {
+        Some(kind) => parse_as(kind, raw, options),
+        None => Outcome::Skipped(SkipReason::UnsupportedType),
+    }
+}
+
+/// Takes a file apart as a document of this kind, whatever its name.
+pub fn parse_as(kind: DocumentKind, raw: &RawFile, options: &ParseOptions) -> Outcome {
+    if raw.bytes.len() as u64 > options.max_bytes {
+        return Outcome::Skipped(SkipReason::TooLarge);
+    }
+    let text = match encoding::decode(&raw.bytes, options.decode_legacy) {
+        Ok(text) if text.trim().is_empty() => return Outcome::Skipped(SkipReason::Empty),
+        Ok(text) => text,
+        Err(reason) => return Outcome::Skipped(reason),
+    };
+    match kind {
+        DocumentKind::Markdown | DocumentKind::Note => {
+            let (parsed, warnings) = parse_markdown(kind, &raw.path, text);
+            Outcome::Parsed(Box::new(parsed), warnings)
+        }
+        DocumentKind::Text => {
+            let mut blocks = Vec::new();
+            text::paragraphs(&text, &mut blocks);
+            let language = language::detect(&text);
+            Outcome::Parsed(Box::new(unstructured(kind, &raw.path, text, blocks, language)), Vec::new())
+        }
+        DocumentKind::Code => {
+            let mut blocks = Vec::new();
+            text::code(&text, &mut blocks);
+            Outcome::Parsed(Box::new(unstructured(kind, &raw.path, text, blocks, None)), Vec::new())
+        }
+        DocumentKind::Pdf | DocumentKind::Office | DocumentKind::Html => {
+            Outcome::Skipped(SkipReason::UnsupportedType)
+        }
+    }
+}
+
+fn parse_markdown(kind: DocumentKind, path: &RelPath, text: String) -> (Parsed, Vec<Warning>) {
+    let line_starts = line_starts(&text);
+    let header = frontmatter::read(&text).unwrap_or_default();
+    let body_start = header.body_start;
+    let mut structure = if plain_markdown::is_needed(&text[body_start..]) {
+        plain_markdown::read(&text, body_start, &line_starts)
+    } else {
+        markdown::read(&text, body_start, &line_starts)
+    };
+
+    let mut metadata = header.metadata();
+    let mut references = std::mem::take(&mut structure.references);
+    let mut wiki = Vec::new();
+    links::scan_wiki(&text, 0..body_start, &[], &mut references, &mut wiki);
+    wiki.clear();
+    links::scan_wiki(&text, body_start..text.len(), &structure.verbatim, &mut references, &mut wiki);
+    let mut untagged = structure.verbatim;
+    untagged.append(&mut structure.linked);
+    untagged.append(&mut wiki);
+    untagged.sort_unstable_by_key(|range| range.start);
+    links::scan_tags(&text, body_start..text.len(), &untagged, &mut metadata.tags);
+    let (links, attachments) = links::sorted(references);
+    metadata.attachment_count = attachments.len() as u32;
+
+    let warnings = if header.broken {
+        vec![Warning::new(
+            WarningCode::FrontmatterParseFailed,
+            "the frontmatter is not valid YAML; the text is indexed, and of the fields only simple lines were read",
+        )]
+    } else {
+        Vec::new()
+    };
+    let main_heading = structure.headings.iter().find(|heading| heading.level == 1);
+    let title = header
+        .title()
+        .or_else(|| main_heading.map(|heading| heading.text.clone()))
+        .unwrap_or_else(|| path.stem().to_owned());
+    let parsed = Parsed {
+        kind,
+        title,
+        metadata,
+        fields: header.fields(),
+        language: language::detect(&structure.prose),
+        text,
+        body_start,
+        headings: structure.headings,
+        heading_parents: structure.heading_parents,
+        blocks: structure.blocks,
+        links,
+        attachments,
+        line_starts,
+    };
+    (parsed, warnings)
+}
+
+fn unstructured(
+    kind: DocumentKind,
+    path: &RelPath,
+    text: String,
+    blocks: Vec<Block>,
+    language: Option<&'static str>,
+) -> Parsed {
+    Parsed {
+        kind,
+        title: path.stem().to_owned(),
+        metadata: Metadata::default(),
+        fields: Vec::new(),
+        language,
+        body_start: 0,
+        headings: Vec::new(),
+        heading_parents: Vec::new(),
+        blocks,
+        links: Vec::new(),
+        attachments: Vec::new(),
+        line_starts: line_starts(&text),
+        text,
+    }
+}
+
+/// Byte offset of the start of each line. The end of a text after its last line feed is no line.
+fn line_starts(text: &str) -> Vec<usize> {
+    let mut starts = Vec::with_capacity(text.len() / 32 + 1);
+    starts.push(0);
+    starts.extend(text.match_indices('\n').map(|(at, _)| at + 1).filter(|&start| start < text.len()));
+    starts
 }

@@ -233,13 +233,7 @@ impl Searcher {
         if clean.chars().count() < 4 || !clean.chars().all(char::is_alphabetic) {
             return Ok(None);
         }
-        let lowered = clean.to_lowercase();
-        let similar = self.store.similar_terms(&lowered, 2)?;
-        // A word that occurs comes back first as itself.
-        Ok(match similar.first() {
-            Some((term, _)) if *term != lowered => Some(term.clone()),
-            _ => None,
-        })
+        Ok(self.store.similar_terms(clean, 1)?.into_iter().next().map(|(term, _)| term))
     }
 }
 

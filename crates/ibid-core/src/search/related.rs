@@ -64,6 +64,7 @@ impl Searcher {
         let shown = SearchRequest {
             filter: request.filter.clone(),
             per_document: 1,
+            whole_snippets: request.whole_snippets,
             ..SearchRequest::new(words.clone(), request.limit)
         };
         let query = ParsedQuery { words, ..ParsedQuery::default() };

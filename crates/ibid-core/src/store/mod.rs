@@ -4,14 +4,20 @@
 //! candidate queries. Nothing here says file, row or rebuild: PostgreSQL must be able to implement it.
 
 mod batch;
+#[cfg(test)]
+pub(crate) mod contract;
+mod embedded;
 mod query;
+#[path = "embedded/vectors/mod.rs"]
+pub mod vectors;
 
 pub use batch::{
     Applied, ChunkWrite, DocumentWrite, EmbeddingWrite, FileWrite, LinkWrite, SettingWrite, WriteBatch,
 };
+pub use embedded::{EmbeddedStore, OpenOptions, Weights};
 pub use query::{
-    Candidate, Candidates, Clause, LexicalQuery, Pending, StoreSummary, StoredChunk, StoredDocument,
-    StoredFile, StoredLink, VectorQuery,
+    Candidate, Candidates, Clause, DOCUMENT_ITSELF, LexicalQuery, Pending, StoreSummary, StoredChunk,
+    StoredDocument, StoredFile, StoredLink, VectorQuery,
 };
 
 use ibid_api::{
@@ -73,6 +79,14 @@ pub trait Store: Send + Sync {
     fn setting(&self, name: &str) -> StoreResult<Option<String>>;
     /// Every file known of a source, in path order.
     fn stored_files(&self, source: &str) -> StoreResult<Vec<StoredFile>>;
+    /// Every file known of a source at this path or below it, in path order.
+    fn stored_files_below(&self, source: &str, path: &str) -> StoreResult<Vec<StoredFile>> {
+        let mut files = self.stored_files(source)?;
+        files.retain(|file| {
+            file.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        Ok(files)
+    }
     /// What became of every file, in source and path order.
     fn file_reports(&self, paging: Paging) -> StoreResult<Page<FileReport>>;
     /// One document.
@@ -96,7 +110,8 @@ pub trait Store: Send + Sync {
 
     /// Best chunks by words.
     fn lexical(&self, query: &LexicalQuery) -> StoreResult<Candidates>;
-    /// Terms of the index that are near this term (typos) with how many chunks hold them, best first.
+    /// Terms that are near this word (typos) with how many chunks hold them, best first; none when the word
+    /// itself, or one with the same stem, occurs.
     fn similar_terms(&self, term: &str, limit: usize) -> StoreResult<Vec<(String, u64)>>;
     /// Best chunks by meaning.
     fn nearest(&self, query: &VectorQuery) -> StoreResult<Candidates>;

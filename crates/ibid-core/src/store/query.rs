@@ -5,6 +5,9 @@ use ibid_api::{
     RelPath,
 };
 
+/// The chunk index of a candidate that is a document without any chunk, found by its name alone.
+pub const DOCUMENT_ITSELF: u32 = u32::MAX;
+
 /// A part of a lexical query; terms are raw words, the backend analyses them as it did the texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clause {

@@ -1,0 +1,128 @@
+//! Reading documents, chunks and attachments.
+
+use std::sync::Arc;
+
+use ibid_api::{
+    Attachment, AttachmentBody, Chunk, ChunkRef, Document, DocumentKey, Error, ErrorCode, Link, LinkTarget,
+    NoteId, RelPath, Result,
+};
+use serde_json::json;
+
+use super::Shared;
+use crate::{
+    attachment,
+    config::SourceConfig,
+    error,
+    parse::{Outcome, ParseOptions, RawFile, parse_as},
+    source::{ReadError, SourceRoot},
+    store::{StoredDocument, StoredLink},
+};
+
+impl Shared {
+    /// A document with its content as it is in the file now.
+    pub(super) fn document(&self, key: &DocumentKey, max_bytes: u64) -> Result<Document> {
+        let store = self.reading()?.store;
+        let stored = store.document(key).map_err(error::store)?.ok_or_else(no_note)?;
+        let content = self.content(&stored, max_bytes)?;
+        let links = store.links_from(stored.summary.id).map_err(error::store)?;
+        Ok(Document {
+            summary: stored.summary,
+            content,
+            headings: stored.headings,
+            links: links.into_iter().map(link).collect(),
+            attachments: stored.attachments,
+        })
+    }
+
+    fn content(&self, stored: &StoredDocument, max_bytes: u64) -> Result<String> {
+        let summary = &stored.summary;
+        let source = self.config.sources.iter().find(|source| source.name == summary.source);
+        let root = self.root(source.ok_or_else(no_note)?).ok_or_else(no_note)?;
+        let bytes = match root.read(&summary.path, max_bytes) {
+            Ok(file) => file.bytes,
+            Err(ReadError::TooLarge { size }) => {
+                return Err(Error::new(ErrorCode::NoteTooLarge, "the note is larger than allowed")
+                    .with_hint("ask for it with large notes allowed, or read it chunk by chunk")
+                    .with_details(json!({ "size": size })));
+            }
+            Err(ReadError::Outside) => {
+                return Err(Error::new(ErrorCode::PathOutsideVault, "the note leads out of the source"));
+            }
+            Err(ReadError::Io(kind)) => {
+                tracing::warn!(?kind, "a document could not be read");
+                return Err(no_note());
+            }
+            Err(ReadError::NotFound | ReadError::Hidden | ReadError::Folder | ReadError::NotAFile) => {
+                return Err(no_note());
+            }
+        };
+        let options = ParseOptions { decode_legacy: true, max_bytes: u64::MAX };
+        let raw = RawFile { path: summary.path.clone(), bytes };
+        Ok(match parse_as(summary.kind, &raw, &options) {
+            Outcome::Parsed(parsed, _) => parsed.text,
+            Outcome::Skipped(_) => String::from_utf8_lossy(&raw.bytes).into_owned(),
+        })
+    }
+
+    /// A chunk as it was indexed.
+    pub(super) fn chunk(&self, chunk: ChunkRef) -> Result<Chunk> {
+        let (opened, _) = self.queryable()?;
+        let store = opened.store;
+        let stored = store.chunks(&[chunk]).map_err(error::store)?.pop().ok_or_else(no_chunk)?;
+        let document =
+            store.summaries(&[chunk.document]).map_err(error::store)?.pop().ok_or_else(no_chunk)?;
+        Ok(Chunk {
+            chunk: stored.chunk,
+            document,
+            heading_path: stored.heading_path,
+            anchor: stored.anchor,
+            lines: stored.lines,
+            text: stored.text,
+            hash: stored.hash,
+        })
+    }
+
+    /// A file beside the documents, from the first source that has it.
+    pub(super) fn attachment(&self, path: &RelPath, body: AttachmentBody) -> Result<Attachment> {
+        if self.config.sources.is_empty() {
+            return Err(Error::new(ErrorCode::VaultNotConfigured, "no source folder is configured")
+                .with_hint("name a folder in the configuration"));
+        }
+        let mut refused = None;
+        for source in &self.config.sources {
+            let Some(root) = self.root(source) else { continue };
+            match attachment::attachment(&root, path, body) {
+                Ok(attachment) => return Ok(attachment),
+                Err(error) if error.code == ErrorCode::AttachmentNotFound => {}
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        Err(refused.unwrap_or_else(attachment::missing))
+    }
+
+    fn root(&self, source: &SourceConfig) -> Option<SourceRoot> {
+        let root = SourceRoot::open(source, Arc::clone(&self.reads)).ok()?;
+        Some(root.without_index(&self.config.data_dir))
+    }
+}
+
+fn link(link: StoredLink) -> Link {
+    Link {
+        name: link.name,
+        fragment: link.fragment,
+        label: link.label,
+        embed: link.embed,
+        line: link.line,
+        target: link.target.map(|(_, path, title)| LinkTarget { note_id: NoteId::of(&path), path, title }),
+    }
+}
+
+fn no_note() -> Error {
+    Error::new(ErrorCode::NoteNotFound, "no note has this identifier")
+        .with_hint("search again; a renamed note has another identifier")
+}
+
+fn no_chunk() -> Error {
+    Error::new(ErrorCode::ChunkNotFound, "no chunk has this identifier")
+        .with_hint("search again; a changed note may have other chunks")
+}

@@ -1,0 +1,103 @@
+//! Terms of the index: what begins like a word, and what is nearly a word.
+
+use std::collections::{HashMap, HashSet};
+
+use tantivy::{Searcher, Term, query::FuzzyTermQuery, schema::Field};
+
+use super::index::Loaded;
+use crate::lexical::{Language, views};
+
+/// A dictionary is not read further than this for one prefix.
+const LONGEST_WALK: usize = 20_000;
+
+/// The most frequent terms that begin like this, with how many entries hold them.
+pub(super) fn beginning_with(
+    searcher: &Searcher,
+    field: Field,
+    prefix: &str,
+    limit: usize,
+) -> tantivy::Result<Vec<(String, u64)>> {
+    let mut counts: HashMap<String, u64> = HashMap::new();
+    for segment in searcher.segment_readers() {
+        let inverted = segment.inverted_index(field)?;
+        let mut terms = inverted.terms().range().ge(prefix.as_bytes()).into_stream()?;
+        for _ in 0..LONGEST_WALK {
+            let Some((term, info)) = terms.next() else { break };
+            if !term.starts_with(prefix.as_bytes()) {
+                break;
+            }
+            if let Ok(term) = std::str::from_utf8(term) {
+                *counts.entry(term.to_owned()).or_default() += u64::from(info.doc_freq);
+            }
+        }
+    }
+    Ok(best(counts, limit))
+}
+
+/// Terms that are nearly this word, when neither it nor a form of it occurs: one letter wrong in a word of
+/// four to seven, up to two in a longer one. The nearer come first, then the more frequent.
+pub(in super::super) fn similar(
+    loaded: &Loaded,
+    word: &str,
+    limit: usize,
+) -> tantivy::Result<Vec<(String, u64)>> {
+    if occurs(loaded, word)? {
+        return Ok(Vec::new());
+    }
+    let views = views(word, Language::Other);
+    let Some(word) = views.exact.get(0).map(|token| token.term.to_owned()) else { return Ok(Vec::new()) };
+    let furthest = match word.chars().count() {
+        0..4 => 0,
+        4..8 => 1,
+        // The automaton grows with the word; nobody types one this long by hand.
+        8..64 => 2,
+        _ => 0,
+    };
+    let field = loaded.fields.exact;
+    let mut found: Vec<(String, u64)> = Vec::new();
+    let mut known: HashSet<String> = HashSet::from([word.clone()]);
+    for distance in 1..=furthest {
+        if found.len() >= limit {
+            break;
+        }
+        let query = FuzzyTermQuery::new(Term::from_field_text(field, &word), distance, true);
+        let mut counts: HashMap<String, u64> = HashMap::new();
+        for segment in loaded.searcher.segment_readers() {
+            let inverted = segment.inverted_index(field)?;
+            let mut terms = inverted.terms().search(query.automaton()?).into_stream()?;
+            while let Some((term, info)) = terms.next() {
+                if let Ok(term) = std::str::from_utf8(term)
+                    && !known.contains(term)
+                {
+                    *counts.entry(term.to_owned()).or_default() += u64::from(info.doc_freq);
+                }
+            }
+        }
+        known.extend(counts.keys().cloned());
+        found.extend(best(counts, limit));
+    }
+    found.truncate(limit);
+    Ok(found)
+}
+
+/// Whether a text holds this word, or one with the same stem.
+fn occurs(loaded: &Loaded, word: &str) -> tantivy::Result<bool> {
+    for &language in loaded.languages.iter().chain(&[Language::Other]) {
+        let views = views(word, language);
+        for (field, terms) in [(loaded.fields.exact, &views.exact), (loaded.fields.stemmed, &views.stemmed)] {
+            for token in terms.iter() {
+                if loaded.searcher.doc_freq(&Term::from_field_text(field, token.term))? > 0 {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn best(counts: HashMap<String, u64>, limit: usize) -> Vec<(String, u64)> {
+    let mut all: Vec<(String, u64)> = counts.into_iter().collect();
+    all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all.truncate(limit);
+    all
+}

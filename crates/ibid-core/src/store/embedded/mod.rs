@@ -1,0 +1,293 @@
+//! The embedded store: SQLite is the record, everything else is derived from it.
+//!
+//! A write is one SQLite transaction. `settle` brings the derived lexical index up to date under a lock
+//! that lives as long as the work. Readers take no lock: they see the last committed state of either, and
+//! say so when the index lags behind the record.
+
+mod connections;
+mod embeddings;
+mod error;
+mod files;
+mod filter;
+mod halves;
+mod lexical;
+mod links;
+mod lock;
+mod names;
+mod read;
+mod recover;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ibid_api::{
+    ChunkRef, ContentHash, DocumentFilter, DocumentId, DocumentKey, DocumentSummary, FileReport, Generation,
+    Page, Paging,
+};
+use roaring::RoaringTreemap;
+use rusqlite::Connection;
+
+use self::{
+    connections::{Access, Connections, RECORD},
+    embeddings::PendingCache,
+    filter::FilterCache,
+    lexical::{Lexical, Origin},
+    lock::WriteLock,
+    read::State,
+    recover::Need,
+};
+use super::{
+    Applied, Candidates, LexicalQuery, Pending, Store, StoreError, StoreResult, StoreSummary, StoredChunk,
+    StoredDocument, StoredFile, StoredLink, VectorQuery, WriteBatch,
+};
+
+pub use lexical::Weights;
+
+/// How a store is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpenOptions {
+    /// Make it if there is none.
+    pub create: bool,
+    /// Write nothing at all.
+    pub read_only: bool,
+}
+
+/// A knowledge base in a directory.
+#[derive(Debug)]
+pub struct EmbeddedStore {
+    directory: PathBuf,
+    connections: Connections,
+    lexical: Lexical,
+    weights: Weights,
+    filters: FilterCache,
+    pending: PendingCache,
+}
+
+impl EmbeddedStore {
+    /// Opens the store in a directory. Nothing is read or built beyond what tells that it can be used.
+    pub fn open(directory: &Path, options: OpenOptions) -> StoreResult<Self> {
+        let may_create = options.create && !options.read_only;
+        if !directory.join(RECORD).exists() {
+            if !may_create {
+                return Err(StoreError::Missing);
+            }
+            fs::create_dir_all(directory).map_err(|problem| error::file(&problem))?;
+        }
+        let access = if options.read_only { Access::Read } else { Access::Write };
+        let (connections, mut connection) = Connections::open(directory, access)?;
+        let options = OpenOptions { create: may_create, read_only: !connections.may_write() };
+        schema::prepare(&mut connection, directory, options)?;
+        connections.give_back(connection);
+        Ok(Self {
+            directory: directory.to_owned(),
+            connections,
+            lexical: Lexical::new(directory.join(lexical::DIRECTORY)),
+            weights: Weights::default(),
+            filters: FilterCache::default(),
+            pending: PendingCache::default(),
+        })
+    }
+
+    /// Ranks with other weights than the usual ones.
+    pub fn with_weights(mut self, weights: Weights) -> Self {
+        self.weights = weights;
+        self
+    }
+
+    /// The documents that pass a filter, or `None` when all do.
+    fn passing(
+        &self,
+        connection: &Connection,
+        state: &State,
+        filter: &ibid_api::Filter,
+    ) -> StoreResult<Option<Arc<RoaringTreemap>>> {
+        self.filters.documents(connection, state.text_generation, filter)
+    }
+
+    /// What the lexical index includes: everything if it lacks nothing.
+    fn searchable(&self, state: &State) -> Generation {
+        match self.lexical.at(origin(state)) {
+            Some(loaded) if loaded.origin.generation >= state.text_generation => state.generation,
+            Some(loaded) => loaded.origin.generation,
+            None => Generation::default(),
+        }
+    }
+
+    fn run_lexical(&self, connection: &Connection, query: &LexicalQuery) -> StoreResult<Candidates> {
+        let state = read::state(connection)?;
+        let nothing = Candidates { behind: state.text_generation.0 > 0, ..Candidates::default() };
+        let Some(loaded) = self.lexical.at(origin(&state)) else { return Ok(nothing) };
+        // Everything but globs is a field of the index; globs are over the paths of the record.
+        let documents = if query.filter.paths.is_empty() {
+            None
+        } else {
+            self.passing(connection, &state, &query.filter)?
+        };
+        // Leaving a document out after ranking costs less than asking the index to leave it out.
+        let left_out = match query.without_document {
+            Some(document) => read::summaries(connection, &[document])?
+                .first()
+                .map_or(0, |summary| summary.chunk_count.max(1) as usize),
+            None => 0,
+        };
+        let found = lexical::undisturbed(|| {
+            lexical::search(&loaded, query, documents.as_ref(), left_out, &self.weights)
+        });
+        let Some(Ok(list)) = found else {
+            self.lexical.found_damaged();
+            return Ok(nothing);
+        };
+        let behind = loaded.origin.generation < state.text_generation;
+        let generation = if behind { loaded.origin.generation } else { state.generation };
+        Ok(Candidates { list, generation, behind })
+    }
+}
+
+fn origin(state: &State) -> Origin {
+    Origin { record: state.record, generation: state.text_generation }
+}
+
+impl Store for EmbeddedStore {
+    fn apply(&self, batch: WriteBatch) -> StoreResult<Applied> {
+        self.connections.write(|transaction| write::apply(transaction, &batch))
+    }
+
+    fn settle(&self) -> StoreResult<Generation> {
+        let state = self.connections.read(read::state)?;
+        let need = recover::need(&self.lexical, &state);
+        let tidy = self.connections.read(|connection| {
+            Ok(recover::pruning_is_due(connection)? || embeddings::sweep_is_due(connection)?)
+        })?;
+        if need == Need::Nothing && !tidy {
+            return Ok(state.generation);
+        }
+        if !self.connections.may_write() {
+            return Err(StoreError::ReadOnly);
+        }
+        let _lock = WriteLock::acquire(&self.directory, lock::PATIENCE)?;
+        let state = self.connections.snapshot(|connection| {
+            // Another process may have done it while this one waited.
+            let state = read::state(connection)?;
+            let need = recover::need(&self.lexical, &state);
+            if need != Need::Nothing {
+                recover::catch_up(connection, &self.directory, &self.lexical, need, &state)?;
+            }
+            Ok(state)
+        })?;
+        if tidy {
+            self.connections.write(|transaction| {
+                if recover::pruning_is_due(transaction)? {
+                    recover::prune_removals(transaction, state.text_generation)?;
+                }
+                if embeddings::sweep_is_due(transaction)? {
+                    embeddings::sweep(transaction, write::now_ms())?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(state.generation)
+    }
+
+    fn generation(&self) -> StoreResult<Generation> {
+        self.connections.read(|connection| Ok(read::state(connection)?.generation))
+    }
+
+    fn summary(&self) -> StoreResult<StoreSummary> {
+        self.connections.snapshot(|connection| {
+            let searchable = self.searchable(&read::state(connection)?);
+            files::summary(connection, &self.directory, searchable)
+        })
+    }
+
+    fn setting(&self, name: &str) -> StoreResult<Option<String>> {
+        self.connections.read(|connection| read::setting(connection, name))
+    }
+
+    fn stored_files(&self, source: &str) -> StoreResult<Vec<StoredFile>> {
+        self.connections.read(|connection| files::stored_files(connection, source))
+    }
+
+    fn stored_files_below(&self, source: &str, path: &str) -> StoreResult<Vec<StoredFile>> {
+        self.connections.read(|connection| files::stored_files_below(connection, source, path))
+    }
+
+    fn file_reports(&self, paging: Paging) -> StoreResult<Page<FileReport>> {
+        self.connections.snapshot(|connection| files::reports(connection, paging))
+    }
+
+    fn document(&self, key: &DocumentKey) -> StoreResult<Option<StoredDocument>> {
+        self.connections.read(|connection| read::document(connection, key))
+    }
+
+    fn summaries(&self, ids: &[DocumentId]) -> StoreResult<Vec<DocumentSummary>> {
+        self.connections.snapshot(|connection| read::summaries(connection, ids))
+    }
+
+    fn documents(&self, filter: &DocumentFilter, paging: Paging) -> StoreResult<Page<DocumentSummary>> {
+        self.connections.snapshot(|connection| read::documents(connection, filter, paging))
+    }
+
+    fn chunks(&self, refs: &[ChunkRef]) -> StoreResult<Vec<StoredChunk>> {
+        self.connections.snapshot(|connection| read::chunks(connection, refs))
+    }
+
+    fn chunks_of(&self, document: DocumentId) -> StoreResult<Vec<StoredChunk>> {
+        self.connections.read(|connection| read::chunks_of(connection, document))
+    }
+
+    fn named(&self, name: &str) -> StoreResult<Vec<DocumentSummary>> {
+        self.connections.snapshot(|connection| read::named(connection, name))
+    }
+
+    fn links_from(&self, document: DocumentId) -> StoreResult<Vec<StoredLink>> {
+        self.connections.snapshot(|connection| links::links_from(connection, document))
+    }
+
+    fn links_to(&self, document: DocumentId) -> StoreResult<Vec<DocumentId>> {
+        self.connections.snapshot(|connection| links::links_to(connection, document))
+    }
+
+    fn lexical(&self, query: &LexicalQuery) -> StoreResult<Candidates> {
+        self.connections.read(|connection| self.run_lexical(connection, query))
+    }
+
+    fn similar_terms(&self, term: &str, limit: usize) -> StoreResult<Vec<(String, u64)>> {
+        let state = self.connections.read(read::state)?;
+        let Some(loaded) = self.lexical.at(origin(&state)) else { return Ok(Vec::new()) };
+        match lexical::undisturbed(|| lexical::similar(&loaded, term, limit)) {
+            Some(Ok(found)) => Ok(found),
+            Some(Err(_)) | None => {
+                self.lexical.found_damaged();
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    fn nearest(&self, query: &VectorQuery) -> StoreResult<Candidates> {
+        self.connections.snapshot(|connection| {
+            let state = read::state(connection)?;
+            let documents = self.passing(connection, &state, &query.filter)?;
+            let list = embeddings::nearest(connection, query, documents.as_deref())?;
+            Ok(Candidates { list, generation: state.generation, behind: false })
+        })
+    }
+
+    fn pending_embeddings(&self, model: &str, limit: usize) -> StoreResult<Vec<Pending>> {
+        self.connections.snapshot(|connection| self.pending.list(connection, model, limit))
+    }
+
+    fn count_pending_embeddings(&self, model: &str) -> StoreResult<u64> {
+        self.connections.snapshot(|connection| self.pending.count(connection, model))
+    }
+
+    fn embeddings(&self, model: &str, hashes: &[ContentHash]) -> StoreResult<Vec<Option<Vec<f32>>>> {
+        self.connections.snapshot(|connection| embeddings::embeddings(connection, model, hashes))
+    }
+}

@@ -1,0 +1,119 @@
+//! The tree that is measured, and the engine over it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use ibid_api::{Engine, IndexReply, IndexRequest, IndexScope, RelPath, SearchReply, SearchRequest};
+use ibid_core::{
+    CoreConfig, EmbeddingConfig, LocalEngine, SourceConfig,
+    eval::{Corpus, Shape, Written},
+    parse::{Outcome as Parse, ParseOptions, Parsed, RawFile, parse},
+};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::Outcome;
+
+/// Name of the one source.
+pub(crate) const SOURCE: &str = "tree";
+/// Measured: how many chunks a page of the corpus becomes.
+const CHUNKS_PER_PAGE: f64 = 5.0;
+const SEED: u64 = 20;
+
+/// A made tree of files and the place of its index.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) corpus: Corpus,
+    written: Written,
+    folder: TempDir,
+}
+
+impl World {
+    pub(crate) fn pages(files: usize) -> Outcome<Self> {
+        Self::new(Corpus::new(SEED, files, Shape::Pages))
+    }
+
+    pub(crate) fn notes(files: usize) -> Outcome<Self> {
+        Self::new(Corpus::new(SEED, files, Shape::Notes))
+    }
+
+    pub(crate) fn chunks(chunks: usize) -> Outcome<Self> {
+        Self::pages((chunks as f64 / CHUNKS_PER_PAGE).round() as usize)
+    }
+
+    fn new(corpus: Corpus) -> Outcome<Self> {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+        let root = folder.path().join("tree");
+        let written = corpus.write(&root)?;
+        // Files that changed a moment ago are looked at twice; these are as old as files usually are.
+        let long_ago = SystemTime::now() - Duration::from_secs(3_600);
+        for number in 0..corpus.pages() {
+            fs::File::options().append(true).open(root.join(corpus.path(number)))?.set_modified(long_ago)?;
+        }
+        Ok(Self { corpus, written, folder })
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("tree")
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A folder for a floor.
+    pub(crate) fn beside(&self, name: &str) -> Outcome<PathBuf> {
+        let path = self.folder.path().join(name);
+        fs::create_dir_all(&path)?;
+        Ok(path)
+    }
+
+    pub(crate) fn files(&self) -> usize {
+        self.written.files
+    }
+
+    pub(crate) fn megabytes(&self) -> f64 {
+        self.written.bytes as f64 / 1e6
+    }
+
+    /// Every page read from the disk and parsed, one after the other.
+    pub(crate) fn parsed(&self) -> impl Iterator<Item = Outcome<(String, Parsed)>> {
+        let root = self.root();
+        (0..self.corpus.pages()).map(move |number| {
+            let path = self.corpus.path(number);
+            let bytes = fs::read(root.join(&path))?;
+            let raw = RawFile { path: RelPath::parse(&path)?, bytes };
+            match parse(&raw, &ParseOptions::default()) {
+                Parse::Parsed(parsed, _) => Ok((path, *parsed)),
+                Parse::Skipped(reason) => Err(format!("{path} was skipped: {reason:?}").into()),
+            }
+        })
+    }
+}
+
+/// An engine and what its calls run on.
+pub(crate) struct Knowledge {
+    engine: LocalEngine,
+    runtime: Runtime,
+}
+
+impl Knowledge {
+    /// Opens the engine over a tree, by words only.
+    pub(crate) fn open(root: &Path, data: &Path) -> Outcome<Self> {
+        let mut config = CoreConfig::new(data).with_source(SourceConfig::new(SOURCE, root));
+        config.embedding = EmbeddingConfig::Disabled;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { engine: LocalEngine::open(config)?, runtime })
+    }
+
+    pub(crate) fn index(&self, scope: IndexScope) -> Outcome<IndexReply> {
+        Ok(self.runtime.block_on(self.engine.index(IndexRequest { scope, require_embeddings: false }))?)
+    }
+
+    pub(crate) fn search(&self, request: SearchRequest) -> Outcome<SearchReply> {
+        Ok(self.runtime.block_on(self.engine.search(request))?)
+    }
+}

@@ -1,0 +1,103 @@
+//! The knowledge base as commands see it: opened on use, and indexed first when it never was.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use ibid_api::{Engine, ErrorCode, IndexReply, IndexRequest, IndexScope, Result};
+
+use super::{
+    Context, Failure, Outcome,
+    time::{count, seconds},
+};
+use crate::{
+    assemble::{self, KnowledgeBase},
+    config::place::Place,
+    ui::progress::Bar,
+};
+
+/// Somebody who searches wants an answer: this long may go into meanings before the first one.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Texts embedded between two looks at the clock.
+const EMBED_STEP: u64 = 256;
+
+/// An open knowledge base.
+pub(super) struct Knowledge<'a> {
+    pub(super) engine: Arc<dyn Engine>,
+    pub(super) base: KnowledgeBase,
+    pub(super) place: Place,
+    context: &'a Context,
+}
+
+impl<'a> Knowledge<'a> {
+    /// Opens the knowledge base that the configuration names.
+    pub(super) fn open(context: &'a Context) -> Result<Self> {
+        let place = context.config.place()?;
+        let base = assemble::open_engine(&context.config, &place)?;
+        Ok(Self { engine: base.engine(), base, place, context })
+    }
+
+    /// Asks the engine; when it says that there is no index yet, makes one and asks again.
+    pub(super) async fn ask<T, F>(&self, question: impl Fn(Arc<dyn Engine>) -> F) -> Outcome<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let interrupt = &self.context.interrupt;
+        let first = question(Arc::clone(&self.engine));
+        let answer = tokio::select! {
+            answer = first => answer,
+            () = interrupt.wanted() => return Err(Failure::Interrupted),
+        };
+        match answer {
+            Err(error) if error.code == ErrorCode::IndexNotFound && !self.context.config.values.read_only => {
+                self.index_first().await?;
+                interrupt.or(question(Arc::clone(&self.engine))).await
+            }
+            other => interrupt.told(other),
+        }
+    }
+
+    async fn index_first(&self) -> Outcome {
+        let printer = &self.context.printer;
+        printer.note("this folder was never indexed; doing that first");
+        let started = Instant::now();
+        let reply = self.index(IndexScope::Changes, false).await?;
+        let mut waiting = self.embed(Some(EMBED_STEP)).await?;
+        while waiting > 0 && started.elapsed() < PATIENCE {
+            waiting = self.embed(Some(EMBED_STEP)).await?;
+        }
+        let documents = count(reply.documents, "document");
+        printer.note(format_args!("indexed {documents} in {}\n", seconds(started.elapsed())));
+        Ok(())
+    }
+
+    /// Indexes words. This is never dropped half way: Ctrl-C reaches it through its progress.
+    pub(super) async fn index(&self, scope: IndexScope, require_embeddings: bool) -> Outcome<IndexReply> {
+        let require_embeddings = require_embeddings || self.context.config.values.embedding.require;
+        let request = IndexRequest { scope, require_embeddings };
+        self.context.interrupt.told(self.base.index(request, self.progress()).await)
+    }
+
+    /// Makes up to so many embeddings; says how many texts still wait. Search by words works without.
+    pub(super) async fn embed(&self, limit: Option<u64>) -> Outcome<u64> {
+        if !self.context.config.values.embedding.enabled {
+            return Ok(0);
+        }
+        match self.base.embed(self.progress(), limit).await {
+            Err(error)
+                if matches!(error.code, ErrorCode::EmbeddingUnavailable | ErrorCode::EmbeddingFailed) =>
+            {
+                self.context.printer.note(format_args!("warning: {}; search is by words", error.message));
+                Ok(0)
+            }
+            // Somebody else is at it already.
+            Err(error) if error.code == ErrorCode::IndexBusy => Ok(0),
+            other => self.context.interrupt.told(other),
+        }
+    }
+
+    fn progress(&self) -> Arc<Bar> {
+        Arc::new(Bar::new(&self.context.printer, self.context.interrupt.flag()))
+    }
+}

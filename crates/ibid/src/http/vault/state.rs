@@ -1,0 +1,119 @@
+//! `/health` and `/status`.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use ibid_api::{EmbeddingState, Freshness, Status, WatchState};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Answer, VaultService, respond};
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Health {
+    status: &'static str,
+    version: &'static str,
+    index: IndexHealth,
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct IndexHealth {
+    available: bool,
+    stale: bool,
+    embedding_available: bool,
+}
+
+pub(super) async fn health(State(service): State<Arc<VaultService>>) -> Response {
+    let version = env!("CARGO_PKG_VERSION");
+    let Ok(status) = service.engine.status().await else {
+        let health = Health { status: "error", version, index: IndexHealth::default() };
+        let mut response = respond(Ok((health, Vec::new())));
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        return response;
+    };
+    let index = IndexHealth {
+        available: is_available(&status),
+        stale: status.index.freshness != Freshness::Fresh,
+        embedding_available: matches!(
+            status.index.embedding_state,
+            EmbeddingState::Ready | EmbeddingState::Stale
+        ),
+    };
+    let wanted = status.index.embedding_state != EmbeddingState::Disabled;
+    let whole = index.available && (index.embedding_available || !wanted) && !status.sources.is_empty();
+    let health = Health { status: if whole { "ok" } else { "degraded" }, version, index };
+    respond(Ok((health, status.warnings)))
+}
+
+fn is_available(status: &Status) -> bool {
+    status.index.generation.0 > 0 && status.index.freshness != Freshness::Incompatible
+}
+
+pub(super) async fn status(State(service): State<Arc<VaultService>>) -> Response {
+    let answer: Answer<Value> = match service.engine.status().await {
+        Ok(status) => Ok((describe(&service, &status), status.warnings)),
+        Err(error) => Err(error.into()),
+    };
+    match answer {
+        Err(refused) => refused.into_response(),
+        answer => respond(answer),
+    }
+}
+
+fn describe(service: &VaultService, status: &Status) -> Value {
+    let (server, index, watch) = (&service.server, &status.index, &status.watch);
+    let sync = service.syncer.as_ref().map_or_else(|| status.sync.clone(), |syncer| syncer.status());
+    let mut reasons = index.reindex_reasons.clone();
+    if reasons.is_empty() && index.freshness == Freshness::Incompatible {
+        reasons.push("INDEX_REINDEX_REQUIRED".to_owned());
+    }
+    json!({
+        "server": {
+            "running": true,
+            "host": server.host,
+            "port": server.address.get().map(std::net::SocketAddr::port),
+            "apiKeyRequired": server.api_key_required,
+        },
+        "index": {
+            "freshness": index.freshness,
+            "available": is_available(status),
+            "lastSuccessfulUpdateAt": time(index.last_update_ms),
+            "pendingChangeCount": index.pending_changes,
+            "reindexRequired": !reasons.is_empty(),
+            "reindexReasons": reasons,
+            "embeddingState": index.embedding_state,
+            "notes": index.documents,
+            "chunks": index.chunks,
+        },
+        "watch": {
+            "enabled": watch.state != WatchState::Disabled,
+            "running": matches!(watch.state, WatchState::Running | WatchState::Degraded),
+            "state": watch.state,
+            "lastEventAt": time(watch.last_event_ms),
+            "lastHeartbeatAt": time(watch.last_heartbeat_ms),
+            "pending": watch.pending > 0,
+            "lastError": watch.last_error,
+        },
+        "sync": {
+            "enabled": sync.enabled,
+            "configured": sync.configured,
+            "running": sync.running,
+            "pending": sync.pending,
+            "lastSuccessfulSyncAt": time(sync.last_success_ms),
+            "consecutiveFailures": sync.consecutive_failures,
+            "lastError": sync.last_error,
+        },
+    })
+}
+
+/// An ISO 8601 time.
+pub(super) fn time(ms: Option<i64>) -> Option<String> {
+    Some(Timestamp::from_millisecond(ms?).ok()?.to_string())
+}

@@ -1,0 +1,27 @@
+//! Tests of the whole program, in one binary.
+
+mod harness;
+mod sandbox;
+
+mod cli;
+mod cli_clients;
+mod cli_program;
+mod concurrency;
+mod config;
+mod crash;
+mod crash_storage;
+mod hostile;
+mod hostile_strings;
+mod hostile_vaults;
+mod http_guard;
+mod http_routes;
+mod mcp_http;
+mod mcp_stdio;
+mod mcp_stdio_drain;
+mod mcp_versions;
+mod parity;
+mod privacy;
+mod reference;
+mod text;
+mod tidy;
+mod vault;

@@ -1,0 +1,16 @@
+//! The `vault` contract, kept by the real program over stdio and over HTTP.
+
+mod acceptance;
+mod attachment;
+pub(crate) mod client;
+mod error;
+mod fixture;
+mod freshness;
+mod http;
+mod mcp_http;
+mod sync;
+mod tools;
+mod untouched;
+
+pub(crate) use client::{Reply, Server, Stdio};
+pub(crate) use fixture::{Vault, note_id};

@@ -1,0 +1,124 @@
+//! Git sync over HTTP, between repositories in temporary folders.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::json;
+
+use super::Vault;
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(["-c", "user.name=Author", "-c", "user.email=author@example.org"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A vault cloned from a bare repository, and somebody who pushes to it.
+fn cloned() -> Vault {
+    let vault = Vault::empty();
+    let folder = vault.folder();
+    git(folder, &["init", "--quiet", "--bare", "--initial-branch=main", "remote.git"]);
+    git(folder, &["clone", "--quiet", "remote.git", "author"]);
+    git(&folder.join("author"), &["checkout", "--quiet", "-B", "main"]);
+    publish(&vault, "First.md", "# First\n\nThe first note speaks of quarries.\n");
+    git(folder, &["clone", "--quiet", "remote.git", "vault"]);
+    vault.index();
+    vault
+}
+
+fn publish(vault: &Vault, name: &str, text: &str) {
+    let author = vault.folder().join("author");
+    fs::write(author.join(name), text).unwrap();
+    git(&author, &["add", "--all"]);
+    git(&author, &["commit", "--quiet", "--message", "change"]);
+    git(&author, &["push", "--quiet", "origin", "main"]);
+}
+
+#[test]
+fn a_pull_brings_new_notes_into_the_index() {
+    let vault = cloned().set("VAULT_AGENT_SYNC_BRANCH", "main");
+    let server = vault.serve(&[]);
+    let nothing = server.post("/sync/pull", &json!({})).data();
+    assert_eq!((&nothing["status"], &nothing["changed"]), (&json!("no_op"), &json!(false)));
+    publish(&vault, "Second.md", "# Second\n\nThe second note speaks of limestone.\n");
+    let pulled = server.post("/sync/pull", &json!({"wait": true, "timeoutSeconds": 60})).data();
+    assert_eq!((&pulled["status"], &pulled["changed"]), (&json!("completed"), &json!(true)));
+    assert!(
+        pulled["indexFreshness"].is_string()
+            && pulled["startedAt"].is_string()
+            && pulled["finishedAt"].is_string()
+    );
+    let found = server.post("/search", &json!({"query": "limestone", "mode": "lexical"})).data();
+    assert_eq!(found["results"][0]["path"], "Second.md");
+    let sync = server.get("/status").data()["sync"].clone();
+    assert_eq!((&sync["configured"], &sync["consecutiveFailures"]), (&json!(true), &json!(0)));
+    assert!(sync["lastSuccessfulSyncAt"].is_string());
+}
+
+#[test]
+fn sync_is_off_unless_configured_and_failures_have_codes() {
+    let vault = cloned();
+    let server = vault.serve(&[]);
+    assert_eq!(server.post("/sync/pull", &json!({})).refused(), (400, "SYNC_NOT_CONFIGURED".to_owned()));
+    assert_eq!(server.get("/status").data()["sync"]["configured"], false);
+
+    let vault = vault.set("VAULT_AGENT_SYNC_BRANCH", "main");
+    let server = vault.serve(&[]);
+    assert_eq!(
+        server.post("/sync/pull", &json!({"force": 1})).refused(),
+        (400, "INVALID_REQUEST".to_owned())
+    );
+    fs::write(vault.root().join("Untracked.md"), "mine").unwrap();
+    assert_eq!(server.post("/sync/pull", &json!({})).refused(), (409, "SYNC_WORKTREE_DIRTY".to_owned()));
+    let sync = server.get("/status").data()["sync"].clone();
+    assert_eq!(
+        (&sync["consecutiveFailures"], &sync["lastError"]),
+        (&json!(1), &json!("SYNC_WORKTREE_DIRTY"))
+    );
+}
+
+#[test]
+fn a_webhook_needs_its_own_secret_and_not_the_key() {
+    let vault = cloned().set("VAULT_AGENT_SYNC_BRANCH", "main");
+    let hook = |server: &super::Server, secret: Option<&str>, body: &[u8]| {
+        let header = secret.map(|secret| ("X-Vault-Agent-Webhook-Secret", secret));
+        server.request("POST", "/sync/webhook", header.as_slice(), body)
+    };
+    let refused = hook(&vault.serve(&[]), Some("right"), b"").refused();
+    assert_eq!(refused, (403, "WEBHOOK_DISABLED".to_owned()));
+
+    let vault = vault.set("VAULT_AGENT_SYNC_WEBHOOK_ENABLED", "true");
+    let refused = hook(&vault.serve(&[]), Some("right"), b"").refused();
+    assert_eq!(refused, (503, "WEBHOOK_SECRET_NOT_CONFIGURED".to_owned()));
+
+    let vault = vault.set("VAULT_AGENT_SYNC_WEBHOOK_SECRET", "right");
+    let server = vault.serve(&["--api-key", "0123456789abcdef0123456789abcdef"]);
+    for secret in [None, Some("wrong"), Some("0123456789abcdef0123456789abcdef")] {
+        assert_eq!(hook(&server, secret, b"").refused(), (401, "WEBHOOK_SECRET_INVALID".to_owned()));
+    }
+    let accepted = hook(&server, Some("right"), b"{\"any\": \"thing\"}");
+    assert_eq!((accepted.status, &accepted.json()["data"]), (202, &json!({"accepted": true})));
+    let long = hook(&server, Some("right"), &vec![b'x'; 65 * 1024]);
+    assert_eq!(long.refused(), (413, "WEBHOOK_BODY_TOO_LARGE".to_owned()));
+    assert_eq!(server.request("GET", "/sync/webhook", &[], b"").status, 405);
+    let sync = server.with_key("0123456789abcdef0123456789abcdef").get("/status").data()["sync"].clone();
+    assert_eq!(sync["pending"], true, "webhooks wait a minute for others");
+}
+
+#[test]
+fn too_many_webhooks_are_refused() {
+    let vault = cloned()
+        .set("VAULT_AGENT_SYNC_BRANCH", "main")
+        .set("VAULT_AGENT_SYNC_WEBHOOK_ENABLED", "true")
+        .set("VAULT_AGENT_SYNC_WEBHOOK_SECRET", "right");
+    let server = vault.serve(&[]);
+    let hook = || server.request("POST", "/sync/webhook", &[("X-Vault-Agent-Webhook-Secret", "right")], b"");
+    assert!((0..60).all(|_| hook().status == 202));
+    assert_eq!(hook().refused(), (429, "WEBHOOK_RATE_LIMITED".to_owned()));
+}
