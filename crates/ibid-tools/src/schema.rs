@@ -17,6 +17,8 @@ pub(crate) enum SchemaError {
     RootNotObject,
     /// The validator does not know this keyword, so it must not be published as a rule.
     Unsupported(String),
+    /// The reply has an `error` of its own, where failures would be.
+    ErrorTaken,
 }
 
 impl fmt::Display for SchemaError {
@@ -24,6 +26,7 @@ impl fmt::Display for SchemaError {
         match self {
             Self::Recursive => f.write_str("the type contains itself"),
             Self::RootNotObject => f.write_str("the type is not a struct with named fields"),
+            Self::ErrorTaken => f.write_str("the reply has an `error` of its own; use another error style"),
             Self::Unsupported(keyword) => write!(f, "the schema keyword `{keyword}` is not validated"),
         }
     }
@@ -51,6 +54,20 @@ pub(crate) fn close(schema: &mut JsonObject) {
         schema.insert("additionalProperties".to_owned(), Value::Bool(false));
     }
     each_subschema(schema, &mut close);
+}
+
+/// Makes room for `error` in the schema of a reply. A reply with a field of that name has none.
+pub(crate) fn with_error(schema: &mut JsonObject) -> Result<(), SchemaError> {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    let properties = properties.ok_or(SchemaError::RootNotObject)?;
+    if properties.contains_key("error") {
+        return Err(SchemaError::ErrorTaken);
+    }
+    let error = json!({"type": "object", "description": "Why the call failed; nothing else is there then."});
+    properties.insert("error".to_owned(), error);
+    schema.remove("required");
+    schema.remove("additionalProperties");
+    Ok(())
 }
 
 fn generate<T: JsonSchema>(direction: Direction) -> Result<JsonObject, SchemaError> {

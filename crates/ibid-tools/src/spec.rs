@@ -82,8 +82,14 @@ pub enum Envelope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorStyle {
     /// A tool result with `isError` and `structuredContent.error`.
+    ///
+    /// Some clients hold every structured content against the output schema, failures too. So the published
+    /// schema of such a tool has an `error` besides the fields of its reply, and requires none of them.
     #[default]
     ToolResult,
+    /// A tool result with `isError` and a text. For contracts whose replies have a status of their own, so
+    /// that only bad arguments get this far.
+    TextResult,
     /// A JSON-RPC error with the code in `data`.
     JsonRpc,
 }

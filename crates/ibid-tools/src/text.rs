@@ -13,7 +13,7 @@ use jiff::{Timestamp, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Spec, Toolset};
+use crate::{ErrorStyle, Spec, Toolset};
 
 /// Where the text is and what to call it.
 #[derive(Debug, Clone)]
@@ -42,6 +42,7 @@ pub fn toolset(config: TextConfig) -> Toolset {
         Err(reason) => tracing::warn!("{}", reason.message()),
     }
     Toolset::build("text", base)
+        .errors(ErrorStyle::TextResult)
         .instructions(
             "One plain-text knowledge base. Call get_kb_info first: it is cheap and says how long the text \
              is. get_kb_content returns all of it in one answer.",

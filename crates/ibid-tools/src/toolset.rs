@@ -290,9 +290,16 @@ impl<S: Clone + Send + Sync + 'static> Builder<S> {
     }
 
     /// The finished table.
+    ///
+    /// # Panics
+    /// If failures have no room in a reply: see [`ErrorStyle::ToolResult`].
     pub fn finish(self) -> Toolset {
         let style = self.style;
-        let tools = self.tools.into_iter().map(|(spec, mut input, output, run)| {
+        let tools = self.tools.into_iter().map(|(spec, mut input, mut output, run)| {
+            if style.errors == ErrorStyle::ToolResult {
+                let name = spec.name;
+                schema::with_error(&mut output).unwrap_or_else(|error| panic!("output of `{name}`: {error}"));
+            }
             if style.unknown == UnknownArguments::Refuse {
                 schema::close(&mut input);
             }
@@ -350,6 +357,32 @@ mod tests {
         let failure = call(&toolset, json!({"query": "a", "limit": 0})).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::Value);
         insta::assert_json_snapshot!(failure.error);
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct OwnError {
+        error: String,
+    }
+
+    async fn own_error(_: &'static str, input: Input) -> Result<OwnError> {
+        Ok(OwnError { error: input.query })
+    }
+
+    #[test]
+    #[should_panic(expected = "output of `echo`: the reply has an `error` of its own")]
+    fn a_reply_with_an_error_of_its_own_needs_another_style() {
+        let _ = Toolset::build("test", "").tool(ECHO, own_error).finish();
+    }
+
+    #[test]
+    fn only_the_style_with_structured_failures_loosens_the_reply() {
+        let build = |errors| Toolset::build("test", "").errors(errors).tool(ECHO, echo).finish();
+        for errors in [ErrorStyle::JsonRpc, ErrorStyle::TextResult] {
+            assert_eq!(build(errors).tools()[0].output["required"], json!(["query", "limit"]));
+        }
+        let loosened = build(ErrorStyle::ToolResult);
+        assert!(!loosened.tools()[0].output.contains_key("required"));
+        assert_eq!(loosened.tools()[0].output["properties"]["error"]["type"], "object");
     }
 
     #[tokio::test]

@@ -9,12 +9,14 @@ use ibid_core::{
     ingest::Progress,
     source::{WatchHandle, WatchOptions, Watcher},
 };
-use ibid_tools::{Selection, ToolTable, Toolset, text};
+use ibid_tools::{Selection, ToolTable, Toolset, text, vault};
 
 use crate::{
+    absent::AbsentEngine,
     cli::Context,
     config::{Config, Values, place::Place},
     mcp::fixtures,
+    serving::Serving,
 };
 
 /// Hears of each update while watching.
@@ -112,12 +114,16 @@ const DEFAULT_TEXT_FILE: &str = "datasets/knowledge-base.txt";
 
 /// The tools that are served, ready to be called.
 pub fn open_tools(context: &Context) -> Result<ToolTable> {
-    described_tools(&context.config)
+    tools(&context.config, Serving::open(&context.config)?.engine)
 }
 
 /// The tools that a server offers; those of the conformance suite besides, when it is that suite's turn.
-pub fn served_tools(context: &Context, conformance_fixtures: bool) -> Result<ToolTable> {
-    let table = open_tools(context)?;
+pub fn served_tools(
+    context: &Context,
+    engine: Arc<dyn Engine>,
+    conformance_fixtures: bool,
+) -> Result<ToolTable> {
+    let table = tools(&context.config, engine)?;
     if !conformance_fixtures {
         return Ok(table);
     }
@@ -127,7 +133,11 @@ pub fn served_tools(context: &Context, conformance_fixtures: bool) -> Result<Too
 
 /// The tools that are served, for those who only want to look at them.
 pub fn described_tools(config: &Config) -> Result<ToolTable> {
-    chosen(config, vec![text_toolset(config)])
+    tools(config, Arc::new(AbsentEngine::new(vault::not_configured())))
+}
+
+fn tools(config: &Config, engine: Arc<dyn Engine>) -> Result<ToolTable> {
+    chosen(config, vec![vault::toolset(engine), text_toolset(config)])
 }
 
 fn chosen(config: &Config, toolsets: Vec<Toolset>) -> Result<ToolTable> {

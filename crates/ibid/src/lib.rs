@@ -3,6 +3,7 @@
 //! [`run`] is the whole program: it parses the arguments, reads the configuration, runs one command, and
 //! turns what went wrong into a message on stderr and an exit code.
 
+pub mod absent;
 pub mod args;
 pub mod assemble;
 pub mod cli;
@@ -12,6 +13,7 @@ pub mod logging;
 pub mod mcp;
 pub mod profile;
 pub mod reference;
+pub mod serving;
 pub mod ui;
 
 use std::process::ExitCode;

@@ -17,8 +17,8 @@ pub fn start(config: &Config, level: Option<LogLevel>) {
         .surroundings
         .get(env::LOG.name)
         .and_then(|filter| EnvFilter::try_new(filter).ok())
-        // rmcp logs whole messages at `info`, and messages hold content.
-        .unwrap_or_else(|| EnvFilter::new(format!("{level},rmcp=warn,tantivy=warn")));
+        // rmcp logs whole messages at `info`, and what clients sent at `warn`.
+        .unwrap_or_else(|| EnvFilter::new(format!("{level},rmcp=error,tantivy=warn")));
     let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(false).with_target(true).without_time();
     // A second start in the same process (tests) keeps the first subscriber.
     let _ = tracing_subscriber::registry().with(filter).with(layer).try_init();

@@ -31,3 +31,9 @@ pub fn tells_wrong_keys_from_missing(config: &Config) -> bool {
     let asked = named(config).filter(|profile| profile.tells_wrong_keys_from_missing).count();
     asked > 0 && asked == config.values.toolsets.len()
 }
+
+/// Whether the routes of the vault's HTTP interface that are no tools are served.
+pub fn serves_vault(config: &Config) -> bool {
+    let toolsets = &config.values.toolsets;
+    toolsets.is_empty() || toolsets.iter().any(|name| name == "vault" || name == "all")
+}

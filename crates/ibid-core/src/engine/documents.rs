@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ibid_api::{
-    Attachment, AttachmentBody, Chunk, ChunkRef, Document, DocumentKey, Error, ErrorCode, Link, LinkTarget,
-    NoteId, RelPath, Result,
+    Attachment, AttachmentBody, Chunk, ChunkRef, Document, DocumentKey, DocumentSummary, Error, ErrorCode,
+    Freshness, Link, LinkTarget, NoteId, RelPath, Result,
 };
 use serde_json::json;
 
@@ -22,6 +22,11 @@ impl Shared {
     /// A document with its content as it is in the file now.
     pub(super) fn document(&self, key: &DocumentKey, max_bytes: u64) -> Result<Document> {
         let store = self.reading()?.store;
+        if let DocumentKey::Note(note) = key
+            && self.freshness(store.as_ref())? == Freshness::Incompatible
+        {
+            return self.unindexed(*note, max_bytes);
+        }
         let stored = store.document(key).map_err(error::store)?.ok_or_else(no_note)?;
         let content = self.content(&stored, max_bytes)?;
         let links = store.links_from(stored.summary.id).map_err(error::store)?;
@@ -38,30 +43,19 @@ impl Shared {
         let summary = &stored.summary;
         let source = self.config.sources.iter().find(|source| source.name == summary.source);
         let root = self.root(source.ok_or_else(no_note)?).ok_or_else(no_note)?;
-        let bytes = match root.read(&summary.path, max_bytes) {
-            Ok(file) => file.bytes,
-            Err(ReadError::TooLarge { size }) => {
-                return Err(Error::new(ErrorCode::NoteTooLarge, "the note is larger than allowed")
-                    .with_hint("ask for it with large notes allowed, or read it chunk by chunk")
-                    .with_details(json!({ "size": size })));
-            }
-            Err(ReadError::Outside) => {
-                return Err(Error::new(ErrorCode::PathOutsideVault, "the note leads out of the source"));
-            }
-            Err(ReadError::Io(kind)) => {
-                tracing::warn!(?kind, "a document could not be read");
-                return Err(no_note());
-            }
-            Err(ReadError::NotFound | ReadError::Hidden | ReadError::Folder | ReadError::NotAFile) => {
-                return Err(no_note());
-            }
-        };
+        let bytes = root.read(&summary.path, max_bytes).map_err(unreadable)?.bytes;
         let options = ParseOptions { decode_legacy: true, max_bytes: u64::MAX };
         let raw = RawFile { path: summary.path.clone(), bytes };
         Ok(match parse_as(summary.kind, &raw, &options) {
             Outcome::Parsed(parsed, _) => parsed.text,
             Outcome::Skipped(_) => String::from_utf8_lossy(&raw.bytes).into_owned(),
         })
+    }
+
+    /// A document without its content, as it was indexed.
+    pub(super) fn summary(&self, key: &DocumentKey) -> Result<DocumentSummary> {
+        let store = self.reading()?.store;
+        Ok(store.document(key).map_err(error::store)?.ok_or_else(no_note)?.summary)
     }
 
     /// A chunk as it was indexed.
@@ -100,7 +94,7 @@ impl Shared {
         Err(refused.unwrap_or_else(attachment::missing))
     }
 
-    fn root(&self, source: &SourceConfig) -> Option<SourceRoot> {
+    pub(super) fn root(&self, source: &SourceConfig) -> Option<SourceRoot> {
         let root = SourceRoot::open(source, Arc::clone(&self.reads)).ok()?;
         Some(root.without_index(&self.config.data_dir))
     }
@@ -117,7 +111,24 @@ fn link(link: StoredLink) -> Link {
     }
 }
 
-fn no_note() -> Error {
+/// Why a note cannot be had.
+pub(super) fn unreadable(error: ReadError) -> Error {
+    match error {
+        ReadError::TooLarge { size } => {
+            Error::new(ErrorCode::NoteTooLarge, "the note is larger than allowed")
+                .with_hint("ask for it with large notes allowed, or read it chunk by chunk")
+                .with_details(json!({ "size": size }))
+        }
+        ReadError::Outside => Error::new(ErrorCode::PathOutsideVault, "the note leads out of the source"),
+        ReadError::Io(kind) => {
+            tracing::warn!(?kind, "a document could not be read");
+            no_note()
+        }
+        ReadError::NotFound | ReadError::Hidden | ReadError::Folder | ReadError::NotAFile => no_note(),
+    }
+}
+
+pub(super) fn no_note() -> Error {
     Error::new(ErrorCode::NoteNotFound, "no note has this identifier")
         .with_hint("search again; a renamed note has another identifier")
 }

@@ -7,6 +7,7 @@ mod documents;
 mod index;
 mod status;
 mod turn;
+mod unindexed;
 
 use std::{
     sync::{
@@ -274,6 +275,10 @@ impl Engine for LocalEngine {
 
     async fn document(&self, key: DocumentKey, max_bytes: u64) -> Result<Document> {
         self.blocking(move |shared| shared.document(&key, max_bytes)).await
+    }
+
+    async fn summary(&self, key: DocumentKey) -> Result<DocumentSummary> {
+        self.blocking(move |shared| shared.summary(&key)).await
     }
 
     async fn chunk(&self, chunk: ChunkRef) -> Result<Chunk> {

@@ -31,8 +31,11 @@ impl Subject {
         let vault = folder.join("vault");
         let names = set.write_vault(&vault).map_err(|error| {
             tracing::error!(kind = ?error.kind(), "the set could not be written as notes");
-            ibid_api::Error::new(ibid_api::ErrorCode::StorageUnavailable, "the documents of the set cannot be written")
-                .with_hint("make room in the folder for temporary files")
+            ibid_api::Error::new(
+                ibid_api::ErrorCode::StorageUnavailable,
+                "the documents of the set cannot be written",
+            )
+            .with_hint("make room in the folder for temporary files")
         })?;
         let config = CoreConfig { embedding, ..CoreConfig::new(folder.join("data")) }
             .with_source(SourceConfig::new("set", vault));
@@ -55,11 +58,8 @@ impl Subject {
 
     /// Identifiers of the documents that answer a question, best first, each once.
     pub async fn ranking(&self, question: &str, mode: Mode) -> Result<Vec<String>> {
-        let request = SearchRequest {
-            mode: Some(mode),
-            per_document: 1,
-            ..SearchRequest::new(question, DEPTH)
-        };
+        let request =
+            SearchRequest { mode: Some(mode), per_document: 1, ..SearchRequest::new(question, DEPTH) };
         let reply = self.engine.search(request).await?;
         let name = |path: &str| match &self.names {
             None => Some(path.to_owned()),
@@ -69,7 +69,12 @@ impl Subject {
     }
 
     /// Measures of every question, in order.
-    pub async fn measures(&self, questions: &[Question], mode: Mode, progress: &dyn Progress) -> Result<Vec<Measures>> {
+    pub async fn measures(
+        &self,
+        questions: &[Question],
+        mode: Mode,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Measures>> {
         let mut measures = Vec::with_capacity(questions.len());
         for question in questions {
             let ranking = self.ranking(&question.text, mode).await?;

@@ -15,4 +15,5 @@ pub use progress::{Progress, Silent, Step};
 
 pub(crate) use embed::{EmbedRunError, embed_pending};
 pub(crate) use fingerprint::Fingerprint;
+pub(crate) use prepare::Recipe;
 pub(crate) use run::{FINGERPRINT, Report, Run, RunError, UNFINISHED, threads};

@@ -58,7 +58,7 @@ pub(super) async fn run(arguments: &IndexArguments, context: &Context) -> Outcom
     let started = Instant::now();
     let scope = if arguments.full { IndexScope::Everything } else { IndexScope::Changes };
     let reply = knowledge.index(scope, arguments.shared.require_embeddings).await?;
-    let waiting = knowledge.embed(None).await?;
+    let waiting = knowledge.embed().await?;
     if arguments.shared.json {
         context.printer.json(&reply)?;
     } else {

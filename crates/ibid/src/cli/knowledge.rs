@@ -19,8 +19,11 @@ use crate::{
 
 /// Somebody who searches wants an answer: this long may go into meanings before the first one.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A look at names and times may take this long before a search; longer means a large folder, and then the
+/// answer says that nothing is known.
+const GLANCE: Duration = Duration::from_millis(25);
 /// Texts embedded between two looks at the clock.
-const EMBED_STEP: u64 = 256;
+const EMBED_STEP: u64 = 32;
 
 /// An open knowledge base.
 pub(super) struct Knowledge<'a> {
@@ -62,29 +65,49 @@ impl<'a> Knowledge<'a> {
         let printer = &self.context.printer;
         printer.note("this folder was never indexed; doing that first");
         let started = Instant::now();
-        let reply = self.index(IndexScope::Changes, false).await?;
-        let mut waiting = self.embed(Some(EMBED_STEP)).await?;
-        while waiting > 0 && started.elapsed() < PATIENCE {
-            waiting = self.embed(Some(EMBED_STEP)).await?;
-        }
+        let progress = self.progress();
+        let reply = self.index_showing(IndexScope::Changes, false, progress.clone()).await?;
+        while started.elapsed() < PATIENCE
+            && self.embed_showing(Some(EMBED_STEP), progress.clone()).await? > 0
+        {}
+        drop(progress);
         let documents = count(reply.documents, "document");
         printer.note(format_args!("indexed {documents} in {}\n", seconds(started.elapsed())));
         Ok(())
     }
 
-    /// Indexes words. This is never dropped half way: Ctrl-C reaches it through its progress.
-    pub(super) async fn index(&self, scope: IndexScope, require_embeddings: bool) -> Outcome<IndexReply> {
-        let require_embeddings = require_embeddings || self.context.config.values.embedding.require;
-        let request = IndexRequest { scope, require_embeddings };
-        self.context.interrupt.told(self.base.index(request, self.progress()).await)
+    /// Looks whether files changed since the index was made, if that is quickly done.
+    pub(super) async fn glance(&self) {
+        // What goes wrong here goes wrong again in the question that follows, and is told then.
+        let _ = tokio::time::timeout(GLANCE, self.base.verify()).await;
     }
 
-    /// Makes up to so many embeddings; says how many texts still wait. Search by words works without.
-    pub(super) async fn embed(&self, limit: Option<u64>) -> Outcome<u64> {
+    /// Indexes words. This is never dropped half way: Ctrl-C reaches it through its progress.
+    pub(super) async fn index(&self, scope: IndexScope, require_embeddings: bool) -> Outcome<IndexReply> {
+        self.index_showing(scope, require_embeddings, self.progress()).await
+    }
+
+    async fn index_showing(
+        &self,
+        scope: IndexScope,
+        require_embeddings: bool,
+        progress: Arc<Bar>,
+    ) -> Outcome<IndexReply> {
+        let require_embeddings = require_embeddings || self.context.config.values.embedding.require;
+        let request = IndexRequest { scope, require_embeddings };
+        self.context.interrupt.told(self.base.index(request, progress).await)
+    }
+
+    /// Makes all embeddings; says how many texts still wait. Search by words works without.
+    pub(super) async fn embed(&self) -> Outcome<u64> {
+        self.embed_showing(None, self.progress()).await
+    }
+
+    async fn embed_showing(&self, limit: Option<u64>, progress: Arc<Bar>) -> Outcome<u64> {
         if !self.context.config.values.embedding.enabled {
             return Ok(0);
         }
-        match self.base.embed(self.progress(), limit).await {
+        match self.base.embed(progress, limit).await {
             Err(error)
                 if matches!(error.code, ErrorCode::EmbeddingUnavailable | ErrorCode::EmbeddingFailed) =>
             {

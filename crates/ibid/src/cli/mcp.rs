@@ -9,6 +9,7 @@ use crate::{
     assemble,
     config::layer::Flag,
     mcp::{McpOptions, stdio},
+    serving::Serving,
 };
 
 /// Serve MCP on stdin and stdout, for an agent that starts ibid itself.
@@ -60,6 +61,9 @@ impl McpArguments {
 }
 
 pub(super) fn run(arguments: &McpArguments, context: &Context) -> Outcome {
-    let table = assemble::served_tools(context, arguments.calls.conformance_fixtures)?;
+    let mut serving = Serving::open(&context.config)?;
+    let table =
+        assemble::served_tools(context, serving.engine.clone(), arguments.calls.conformance_fixtures)?;
+    serving.watch(&context.config);
     Ok(stdio::run(table, &arguments.calls.options())?)
 }

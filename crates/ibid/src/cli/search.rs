@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use ibid_api::{IndexScope, Mode, SearchReply, SearchRequest};
+use ibid_api::{IndexScope, Mode, SearchReply, SearchRequest, Warning, WarningCode};
 
 use super::{Context, Outcome, filter::FilterArguments, knowledge::Knowledge, time::seconds};
 use crate::ui::hits::{self, View};
@@ -137,7 +137,9 @@ pub(super) async fn run(arguments: &SearchArguments, context: &Context) -> Outco
     };
     if arguments.update {
         knowledge.index(IndexScope::Changes, false).await?;
-        knowledge.embed(None).await?;
+        knowledge.embed().await?;
+    } else {
+        knowledge.glance().await;
     }
     let started = Instant::now();
     let reply = knowledge
@@ -164,8 +166,20 @@ pub(super) fn print(reply: &SearchReply, format: Format, view: View, context: &C
         Format::Human if reply.hits.is_empty() => printer.note("nothing found"),
         Format::Human => printer.write(hits::render(reply, view, printer).as_bytes())?,
     }
-    printer.warnings(&reply.warnings);
+    let known = |warning: &&Warning| warning.code != WarningCode::IndexUnknown;
+    for warning in reply.warnings.iter().filter(known) {
+        printer.warning(warning, what_to_do(warning.code));
+    }
     Ok(())
+}
+
+/// What a person at a terminal can do about a warning.
+fn what_to_do(code: WarningCode) -> Option<&'static str> {
+    match code {
+        WarningCode::IndexPending | WarningCode::IndexStale => Some("`--update` reads them first"),
+        WarningCode::EmbeddingIncomplete => Some("`ibid index` makes the rest"),
+        _ => None,
+    }
 }
 
 /// The words as one query. The shell has taken quotes away; what still has a space in it, next to other

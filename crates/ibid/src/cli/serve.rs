@@ -1,5 +1,7 @@
 //! `ibid serve`
 
+use std::sync::Arc;
+
 use clap::Args;
 use ibid_api::Result;
 
@@ -7,9 +9,13 @@ use super::{Context, Outcome, mcp::CallOptions, tools::ToolArguments};
 use crate::{
     assemble,
     config::{layer::Flag, secret::ServerKey},
-    http::{self, AppState, Keys, ServeOptions},
+    http::{
+        self, AppState, Keys, ServeOptions,
+        vault::{ServerFacts, VaultService},
+    },
     mcp::http::Endpoint,
     profile,
+    serving::{self, Serving},
 };
 
 /// Serve HTTP, and MCP over HTTP when enabled.
@@ -80,12 +86,44 @@ impl ServeArguments {
 
 pub(super) fn run(arguments: &ServeArguments, context: &Context) -> Outcome {
     let options = options(arguments, context)?;
-    let tools = assemble::served_tools(context, arguments.calls.conformance_fixtures)?;
-    let state = AppState { tools, ..AppState::default() };
+    let mut serving = Serving::open(&context.config)?;
+    let tools =
+        assemble::served_tools(context, serving.engine.clone(), arguments.calls.conformance_fixtures)?;
+    let mut state = AppState { tools, ..AppState::default() };
+    let address = Arc::default();
+    if profile::serves_vault(&context.config) {
+        let service = VaultService {
+            engine: serving.engine.clone(),
+            syncer: serving.syncer.clone(),
+            webhook: serving::webhook(&context.config.values.sync),
+            server: ServerFacts {
+                host: options.host.clone(),
+                address: Arc::clone(&address),
+                api_key_required: !options.keys.is_open(),
+            },
+        };
+        (state.routes, state.keyless_routes) = service.routes();
+    }
     let printer = context.printer.clone();
-    super::runtime()?.block_on(http::serve(state, options, |address| {
-        printer.announce(format_args!("listening on http://{address}"));
-    }))?;
+    super::runtime()?.block_on(async {
+        serving.index_first(&context.config).await;
+        serving.watch(&context.config);
+        let served = http::serve(state, options, |listening| {
+            let _ = address.set(listening);
+            printer.announce(format_args!("listening on http://{listening}"));
+        });
+        let syncer = serving.syncer.clone();
+        let syncing = async {
+            match syncer {
+                Some(syncer) => syncer.run().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            served = served => served,
+            () = syncing => Ok(()),
+        }
+    })?;
     Ok(())
 }
 

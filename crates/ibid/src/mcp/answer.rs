@@ -16,7 +16,15 @@ pub(super) fn success(reply: Value) -> CallToolResult {
 /// A failure in the style of the tool's contract.
 pub(super) fn failure(tool: &Tool, failure: &Failure) -> Result<CallToolResult, ErrorData> {
     match tool.errors() {
-        ErrorStyle::ToolResult => Ok(tool_error(&failure.error)),
+        ErrorStyle::ToolResult => {
+            let mut result = CallToolResult::structured_error(json!({ "error": failure.error }));
+            // The model reads the text; the object is for programs.
+            result.content = vec![ContentBlock::text(sentence(&failure.error))];
+            Ok(result)
+        }
+        ErrorStyle::TextResult => {
+            Ok(CallToolResult::error(vec![ContentBlock::text(sentence(&failure.error))]))
+        }
         ErrorStyle::JsonRpc => Err(rpc_error(failure.rpc_code(), &failure.error)),
     }
 }
@@ -26,13 +34,6 @@ pub(super) fn timeout(tool: &Tool) -> Result<CallToolResult, ErrorData> {
     let error = Error::new(ErrorCode::Timeout, format!("`{}` took longer than allowed", tool.spec.name))
         .with_hint("ask for less at once, or try again later");
     failure(tool, &error.into())
-}
-
-fn tool_error(error: &Error) -> CallToolResult {
-    let mut result = CallToolResult::structured_error(json!({ "error": error }));
-    // The model reads the text; the object is for programs.
-    result.content = vec![ContentBlock::text(sentence(error))];
-    result
 }
 
 fn rpc_error(code: i32, error: &Error) -> ErrorData {

@@ -13,7 +13,7 @@ use std::{
 use rmcp::{
     ErrorData, RoleServer,
     model::{
-        ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, ProtocolVersion, RequestId,
+        ClientJsonRpcMessage, ClientNotification, JsonRpcError, JsonRpcMessage, ProtocolVersion, RequestId,
         ServerJsonRpcMessage, ServerResult,
     },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
@@ -184,15 +184,20 @@ where
         }
         let batch = Arc::new(Mutex::new(Batch { missing: 0, answers: Vec::new() }));
         let mut accepted = Vec::new();
+        let mut refused = Vec::new();
         for message in messages {
             match message::from_value(message) {
                 Ok(message) => accepted.extend(self.accept(message, Some(&batch))),
-                Err(Refused { id, error: Some(error) }) => self.refuse(id, error),
-                Err(Refused { error: None, .. }) => {}
+                Err(Refused { id, error }) => refused
+                    .extend(error.and_then(|error| serde_json::to_value(JsonRpcError::new(id, error)).ok())),
             }
         }
-        lock(&batch).missing =
-            accepted.iter().filter(|message| matches!(message, JsonRpcMessage::Request(_))).count();
+        let missing = accepted.iter().filter(|message| matches!(message, JsonRpcMessage::Request(_))).count();
+        if missing > 0 {
+            *lock(&batch) = Batch { missing, answers: refused };
+        } else if !refused.is_empty() {
+            self.write_later(refused);
+        }
         self.waiting.extend(accepted);
     }
 }

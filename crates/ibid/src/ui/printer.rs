@@ -150,9 +150,13 @@ impl Printer {
 
     /// Shows warnings of an answer.
     pub fn warnings(&self, warnings: &[Warning]) {
-        for warning in warnings {
-            self.note(format_args!("{CAUTION}warning{CAUTION:#}: {}", warning.message));
-        }
+        warnings.iter().for_each(|warning| self.warning(warning, None));
+    }
+
+    /// Shows a warning and what to do about it.
+    pub fn warning(&self, warning: &Warning, advice: Option<&str>) {
+        let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
+        self.note(format_args!("{CAUTION}warning{CAUTION:#}: {}{advice}", warning.message));
     }
 
     /// Shows an error: its code, its message and what to do next.

@@ -1,7 +1,7 @@
 //! Progress of long work: a bar on a terminal, nothing anywhere else, and the wish to stop.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc, Mutex, MutexGuard,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -12,7 +12,7 @@ use super::printer::Printer;
 
 /// Draws progress and passes on the user's wish to stop.
 pub struct Bar {
-    bar: Mutex<Option<ProgressBar>>,
+    bar: Mutex<Option<(Step, ProgressBar)>>,
     draws: bool,
     stop: Arc<AtomicBool>,
 }
@@ -23,18 +23,33 @@ impl Bar {
         Self { bar: Mutex::new(None), draws: printer.draws_progress(), stop }
     }
 
-    fn replace(&self, new: Option<ProgressBar>) {
-        let mut bar = self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(old) = bar.take() {
+    fn current(&self) -> MutexGuard<'_, Option<(Step, ProgressBar)>> {
+        self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn replace(&self, new: Option<(Step, ProgressBar)>) {
+        let mut bar = self.current();
+        if let Some((_, old)) = bar.take() {
             old.finish_and_clear();
         }
         *bar = new;
+    }
+
+    /// A step that comes in several parts goes on with its bar.
+    fn goes_on(&self, step: Step, more: Option<u64>) -> bool {
+        match (&*self.current(), more) {
+            (Some((same, bar)), Some(more)) if *same == step => {
+                bar.set_length(bar.position() + more);
+                true
+            }
+            _ => false,
+        }
     }
 }
 
 impl Progress for Bar {
     fn begin(&self, step: Step, total: Option<u64>) {
-        if !self.draws {
+        if !self.draws || self.goes_on(step, total) {
             return;
         }
         let what = match step {
@@ -50,19 +65,17 @@ impl Progress for Bar {
             None => ProgressBar::new_spinner().with_style(style("{msg:>18} {spinner} {pos}")),
         };
         bar.set_message(what);
-        self.replace(Some(bar));
+        self.replace(Some((step, bar)));
     }
 
     fn advance(&self, by: u64) {
-        let bar = self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(bar) = &*bar {
+        if let Some((_, bar)) = &*self.current() {
             bar.inc(by);
         }
     }
 
-    fn end(&self) {
-        self.replace(None);
-    }
+    // A finished bar stays until the next step replaces it or the work is over.
+    fn end(&self) {}
 
     fn cancelled(&self) -> bool {
         self.stop.load(Ordering::Relaxed)

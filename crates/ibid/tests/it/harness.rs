@@ -6,6 +6,7 @@ use std::{
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, channel},
     },
     thread,
@@ -54,7 +55,7 @@ pub(crate) fn wait(child: &mut Child) -> ExitStatus {
 
 /// What a child writes to standard error.
 #[derive(Clone, Default)]
-pub(crate) struct Log(Arc<(Mutex<String>, std::sync::Condvar)>);
+pub(crate) struct Log(Arc<(Mutex<String>, std::sync::Condvar)>, Arc<AtomicBool>);
 
 impl Log {
     fn follow(stream: impl Read + Send + 'static) -> Self {
@@ -68,8 +69,31 @@ impl Log {
                 text.push('\n');
                 changed.notify_all();
             }
+            let (text, changed) = &*writer.0;
+            let _text = text.lock().unwrap();
+            writer.1.store(true, Ordering::Relaxed);
+            changed.notify_all();
         });
         log
+    }
+
+    /// Waits for a line that contains `part`; none if the log ends without it.
+    #[track_caller]
+    pub(crate) fn wait_for_or_end(&self, part: &str) -> Option<String> {
+        let (text, changed) = &*self.0;
+        let (text, timeout) = changed
+            .wait_timeout_while(text.lock().unwrap(), PATIENCE, |text| {
+                !self.1.load(Ordering::Relaxed) && !text.lines().any(|line| line.contains(part))
+            })
+            .unwrap();
+        assert!(!timeout.timed_out(), "no {part:?} in the log:\n{text}");
+        text.lines().find(|line| line.contains(part)).map(str::to_owned)
+    }
+
+    /// Waits until everything was written.
+    pub(crate) fn whole(&self) -> String {
+        self.wait_for_or_end("\n");
+        self.text()
     }
 
     /// Waits for a line that contains `part`, and returns it.
@@ -114,14 +138,15 @@ impl Pipes {
 
     /// Starts it with exactly these arguments.
     pub(crate) fn start_bare(arguments: &[&str]) -> Self {
-        let mut child = ibid()
-            .arg("mcp")
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = ibid();
+        command.arg("mcp").args(arguments);
+        Self::of(command)
+    }
+
+    /// Starts a command that speaks MCP on its pipes.
+    pub(crate) fn of(mut command: Command) -> Self {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Log::follow(child.stderr.take().unwrap());
         let stdout = child.stdout.take().unwrap();
         let (sender, lines) = channel();
@@ -261,18 +286,22 @@ impl Server {
 
     /// Starts it with exactly these arguments, and a free port.
     pub(crate) fn start_bare(arguments: &[&str]) -> Self {
-        let mut child = ibid()
-            .args(["serve", "--port", "0"])
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = ibid();
+        command.args(["serve", "--port", "0"]).args(arguments);
+        Self::of(command).unwrap_or_else(|log| panic!("the server does not start:\n{log}"))
+    }
+
+    /// Starts a command that serves HTTP; what it wrote instead if it ends without listening.
+    pub(crate) fn of(mut command: Command) -> Result<Self, String> {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Log::follow(child.stderr.take().unwrap());
-        let line = log.wait_for("listening on http://");
+        let Some(line) = log.wait_for_or_end("listening on http://") else {
+            wait(&mut child);
+            return Err(log.text());
+        };
         let address = line.split("http://").nth(1).unwrap().trim().parse().unwrap();
-        Self { child, address, log }
+        Ok(Self { child, address, log })
     }
 
     pub(crate) fn get(&self, path: &str) -> Reply {

@@ -5,7 +5,9 @@ mod sandbox;
 
 mod cli;
 mod cli_clients;
+mod cli_index;
 mod cli_program;
+mod cli_search;
 mod concurrency;
 mod config;
 mod crash;

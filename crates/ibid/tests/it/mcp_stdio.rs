@@ -37,6 +37,15 @@ fn a_failing_tool_is_a_result_the_model_can_read() {
 }
 
 #[test]
+fn where_replies_have_a_status_a_bad_argument_is_text_only() {
+    let mut pipes = Pipes::initialized(&[]);
+    let result = pipes.call("get_kb_info", json!({"query": "x"}))["result"].clone();
+    assert_eq!(result["isError"], true);
+    assert!(result.get("structuredContent").is_none(), "clients hold it against the output schema");
+    assert!(result["content"][0]["text"].as_str().unwrap().starts_with("`query` is not an argument"));
+}
+
+#[test]
 fn a_contract_with_rpc_errors_gets_its_codes_in_both_eras() {
     let mut pipes = Pipes::initialized(&[]);
     let arguments = json!({"name": "routed_find", "arguments": {"query": "fail"}});

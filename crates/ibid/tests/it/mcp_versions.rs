@@ -100,11 +100,11 @@ fn batches_are_answered_together_where_the_version_has_them() {
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
     };
     let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    pipes.write(format!("{}\n", json!([call(1, 50), notification, call(2, 1)])).as_bytes());
+    pipes.write(format!("{}\n", json!([call(1, 50), notification, {"id": 3}, call(2, 1)])).as_bytes());
     let answers = pipes.receive_batch();
     let mut ids: Vec<i64> = answers.iter().map(|answer| answer["id"].as_i64().unwrap()).collect();
     ids.sort_unstable();
-    assert_eq!(ids, [1, 2]);
+    assert_eq!(ids, [1, 2, 3]);
 
     let mut pipes = Pipes::start(&[]);
     pipes.initialize("2025-06-18");

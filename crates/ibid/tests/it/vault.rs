@@ -12,5 +12,5 @@ mod sync;
 mod tools;
 mod untouched;
 
-pub(crate) use client::{Reply, Server, Stdio};
+pub(crate) use client::{Enveloped, Reply, Server, Stdio};
 pub(crate) use fixture::{Vault, note_id};

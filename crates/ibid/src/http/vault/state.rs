@@ -7,7 +7,10 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use ibid_api::{EmbeddingState, Freshness, Status, WatchState};
+use ibid_api::{
+    EmbeddingState, ErrorCode, Freshness, Generation, IndexStatus, Result, Status, SyncStatus, WatchState,
+    WatchStatus,
+};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -32,7 +35,7 @@ struct IndexHealth {
 
 pub(super) async fn health(State(service): State<Arc<VaultService>>) -> Response {
     let version = env!("CARGO_PKG_VERSION");
-    let Ok(status) = service.engine.status().await else {
+    let Ok(status) = known(service.engine.status().await) else {
         let health = Health { status: "error", version, index: IndexHealth::default() };
         let mut response = respond(Ok((health, Vec::new())));
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
@@ -52,12 +55,45 @@ pub(super) async fn health(State(service): State<Arc<VaultService>>) -> Response
     respond(Ok((health, status.warnings)))
 }
 
+/// A vault that is not configured has a status too: there is nothing.
+fn known(status: Result<Status>) -> Result<Status> {
+    match status {
+        Err(error) if error.code == ErrorCode::VaultNotConfigured => Ok(Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            index: IndexStatus {
+                freshness: Freshness::Unknown,
+                last_update_ms: None,
+                pending_changes: 0,
+                reindex_reasons: Vec::new(),
+                embedding_state: EmbeddingState::Disabled,
+                embedding_model: None,
+                embeddings_missing: 0,
+                generation: Generation::default(),
+                documents: 0,
+                chunks: 0,
+                disk_bytes: 0,
+            },
+            sources: Vec::new(),
+            watch: WatchStatus {
+                state: WatchState::Disabled,
+                last_event_ms: None,
+                last_heartbeat_ms: None,
+                pending: 0,
+                last_error: None,
+            },
+            sync: SyncStatus::default(),
+            warnings: Vec::new(),
+        }),
+        status => status,
+    }
+}
+
 fn is_available(status: &Status) -> bool {
     status.index.generation.0 > 0 && status.index.freshness != Freshness::Incompatible
 }
 
 pub(super) async fn status(State(service): State<Arc<VaultService>>) -> Response {
-    let answer: Answer<Value> = match service.engine.status().await {
+    let answer: Answer<Value> = match known(service.engine.status().await) {
         Ok(status) => Ok((describe(&service, &status), status.warnings)),
         Err(error) => Err(error.into()),
     };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Server, Stdio, Vault,
+    Enveloped, Server, Stdio, Vault,
     client::{initialize, outcome},
     mcp_http::Session,
     note_id,
@@ -54,7 +54,8 @@ fn same_over_http(tool: &str, reply: Value) {
 
 #[test]
 fn the_mcp_command_starts_a_stdio_server_that_clients_can_connect_to() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let listed = client.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect::<Vec<_>>(), TOOLS);
@@ -188,7 +189,8 @@ fn the_mcp_command_works_whatever_mcp_enabled_says() {
 
 #[test]
 fn the_mcp_command_takes_no_transport_flag() {
-    let output = Vault::empty().command(&["mcp", "--transport", "http"]).output().unwrap();
+    let vault = Vault::empty();
+    let output = vault.command(&["mcp", "--transport", "http"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stdout.is_empty());
 }
@@ -211,7 +213,8 @@ fn the_server_starts_without_a_vault_root_and_says_what_to_configure() {
 
 #[test]
 fn every_tool_describes_itself_and_is_marked_read_only() {
-    let mut client = Vault::empty().mcp();
+    let vault = Vault::empty();
+    let mut client = vault.mcp();
     let listed = client.request("tools/list", json!({}));
     for tool in listed["result"]["tools"].as_array().unwrap() {
         assert!(tool["description"].as_str().unwrap().len() > 100, "{tool}");
@@ -229,21 +232,22 @@ fn every_tool_describes_itself_and_is_marked_read_only() {
 
 #[test]
 fn the_handshake_declares_tools_and_nothing_else() {
-    let mut client = Stdio::spawn(Vault::empty().command(&["mcp"]));
+    let vault = Vault::empty();
     for version in ["2025-03-26", "2025-06-18"] {
+        let mut client = Stdio::spawn(vault.command(&["mcp"]));
         let reply = client.request("initialize", initialize(version));
         let result = &reply["result"];
         assert_eq!(reply["jsonrpc"], "2.0");
         assert_eq!(result["protocolVersion"], version);
         assert_eq!(result["capabilities"].as_object().unwrap().keys().collect::<Vec<_>>(), ["tools"]);
         assert_eq!(result["serverInfo"]["name"], "ibid");
-        client = Stdio::spawn(Vault::empty().command(&["mcp"]));
     }
 }
 
 #[test]
 fn an_unsupported_protocol_version_is_an_error() {
-    let mut client = Stdio::spawn(Vault::empty().command(&["mcp"]));
+    let vault = Vault::empty();
+    let mut client = Stdio::spawn(vault.command(&["mcp"]));
     let reply = client.request("initialize", initialize("1999-01-01"));
     assert!(reply["error"]["data"]["supported"].is_array(), "{reply}");
 }
@@ -274,25 +278,26 @@ fn calls_begun_before_stdin_closes_are_answered_and_the_exit_code_is_zero() {
         .collect();
     let ended = client.finish();
     assert_eq!(ended.status.code(), Some(0));
-    let answered: Vec<Value> = ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for id in ids {
-        let answer =
-            answered.iter().find(|message| message["id"] == id).unwrap_or_else(|| panic!("{id} is lost"));
+        let answer = ended
+            .messages
+            .iter()
+            .find(|message| message["id"] == id)
+            .unwrap_or_else(|| panic!("{id} is lost"));
         assert!(outcome(answer.clone()).is_ok(), "{answer}");
     }
 }
 
 #[test]
 fn stdout_carries_the_protocol_and_nothing_else() {
-    let mut client = Stdio::start(Vault::indexed().set("VAULT_AGENT_LOG_LEVEL", "debug").command(&["mcp"]));
+    let vault = Vault::indexed().set("VAULT_AGENT_LOG_LEVEL", "debug");
+    let mut client = vault.mcp();
     for (tool, arguments) in calls() {
         let _ = client.call(tool, arguments);
     }
+    // The harness takes nothing but messages from stdout.
     let ended = client.finish();
-    for line in ended.out.lines() {
-        let message: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not a message: {line}"));
-        assert_eq!(message["jsonrpc"], "2.0");
-    }
+    assert!(ended.messages.is_empty() && !ended.err.is_empty(), "the log is on stderr");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::{Vault, note_id};
+use super::{Enveloped, Vault, note_id};
 
 fn ask(path: &str, download: bool, allow_large: bool) -> Value {
     json!({"vault_relative_path": path, "download": download, "allow_large": allow_large})
@@ -234,7 +234,8 @@ fn a_link_that_changes_its_mind_never_leaks() {
 
 #[test]
 fn a_note_is_no_attachment_and_an_attachment_no_note() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let error = client.call("get_note", json!({"note_id": note_id("images/plan.png")})).unwrap_err();
     assert_eq!(error["data"]["errorCode"], "NOTE_NOT_FOUND");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Vault, note_id};
+use super::{Enveloped, Vault, note_id};
 
 #[track_caller]
 fn check_rpc(error: &Value, code: i64, name: &str) {
@@ -12,7 +12,8 @@ fn check_rpc(error: &Value, code: i64, name: &str) {
 
 #[test]
 fn every_refusal_over_mcp_has_its_code() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let id = note_id("Home.md");
     for (tool, arguments, code, name) in [
         ("search", json!({}), -32602, "INVALID_QUERY"),
@@ -96,7 +97,8 @@ fn bodies_must_be_json_objects_of_a_sane_size() {
 
 #[test]
 fn an_unknown_tool_is_named_and_an_unknown_method_is_not_found() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let reply = client.request("tools/call", json!({"name": "get_notes", "arguments": {}}));
     assert_eq!(reply["error"]["code"], -32602);
     assert!(reply["error"]["message"].as_str().unwrap().contains("get_notes"));

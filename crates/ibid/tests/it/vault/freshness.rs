@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Vault, note_id};
+use super::{Enveloped, Vault, note_id};
 
 fn codes(reply: &Value) -> Vec<&str> {
     reply["warnings"].as_array().unwrap().iter().map(|warning| warning["code"].as_str().unwrap()).collect()

@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::json;
 
-use super::Vault;
+use super::{Enveloped, Vault};
 
 fn git(folder: &Path, arguments: &[&str]) {
     let output = Command::new("git")

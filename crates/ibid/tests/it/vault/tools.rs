@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Stdio, Vault, note_id};
+use super::{Enveloped, Stdio, Vault, note_id};
 
 fn results(reply: &Value) -> &Vec<Value> {
     reply["results"].as_array().unwrap()
@@ -16,7 +16,8 @@ fn search(client: &mut Stdio, arguments: Value) -> Value {
 
 #[test]
 fn search_results_are_compact_and_complete() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let reply = search(&mut client, json!({"query": "irrigation of the beds at dawn", "limit": 3}));
     assert_eq!(
         (&reply["requestedMode"], &reply["usedMode"], &reply["limit"]),
@@ -72,7 +73,8 @@ fn a_snippet_shows_why_it_matched_and_is_never_the_whole_passage() {
 
 #[test]
 fn scores_fall_from_the_first_to_the_last_and_lie_between_zero_and_one() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     for mode in ["lexical", "embedding", "hybrid"] {
         let reply = search(&mut client, json!({"query": "straw for the hens", "mode": mode}));
         let scores: Vec<f64> = results(&reply).iter().map(|item| item["score"].as_f64().unwrap()).collect();
@@ -94,7 +96,8 @@ fn the_same_question_has_the_same_answer_in_every_process() {
 
 #[test]
 fn each_mode_says_how_it_found() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     for (mode, reason) in
         [("lexical", "lexical_match"), ("embedding", "embedding_match"), ("hybrid", "hybrid_match")]
     {
@@ -144,7 +147,8 @@ fn without_embeddings_the_mode_table_holds() {
 
 #[test]
 fn meaning_finds_what_shares_no_words() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let reply = search(&mut client, json!({"query": "chicken predators", "mode": "embedding", "limit": 3}));
     let paths: Vec<&str> = results(&reply).iter().map(|item| item["path"].as_str().unwrap()).collect();
     assert!(paths.contains(&"Animals/Poultry.MD") || paths.contains(&"Home.md"), "{paths:?}");
@@ -152,7 +156,8 @@ fn meaning_finds_what_shares_no_words() {
 
 #[test]
 fn a_note_without_text_is_found_by_its_name() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let reply = search(&mut client, json!({"query": "empty thoughts", "mode": "lexical"}));
     let item = results(&reply)
         .iter()
@@ -168,7 +173,8 @@ fn a_note_without_text_is_found_by_its_name() {
 
 #[test]
 fn a_note_has_its_frontmatter_title_links_and_attachments() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let note = client.call("get_note", json!({"note_id": note_id("Home.md")})).unwrap();
     assert_eq!(note["title"], "Homestead");
     let content = note["content"].as_str().unwrap();
@@ -194,7 +200,8 @@ fn a_note_has_its_frontmatter_title_links_and_attachments() {
 
 #[test]
 fn chunks_follow_headings_and_not_code() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let id = note_id("Projects/Garden plan.md");
     let mut headings = Vec::new();
     for index in 0..10 {
@@ -211,7 +218,8 @@ fn chunks_follow_headings_and_not_code() {
 
 #[test]
 fn related_leaves_out_the_input_and_puts_links_to_use() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let id = note_id("Home.md");
     for mode in ["lexical", "embedding", "hybrid"] {
         let reply =
@@ -227,7 +235,8 @@ fn related_leaves_out_the_input_and_puts_links_to_use() {
 
 #[test]
 fn related_to_a_chunk_may_be_another_chunk_of_its_note() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let note = note_id("Projects/Garden plan.md");
     let chunk = format!("{note}:1");
     let reply = client.call("related", json!({"type": "chunk", "id": chunk, "limit": 50})).unwrap();
@@ -237,7 +246,8 @@ fn related_to_a_chunk_may_be_another_chunk_of_its_note() {
 
 #[test]
 fn broken_frontmatter_does_not_hide_a_note() {
-    let mut client = Vault::indexed().mcp();
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
     let reply = search(&mut client, json!({"query": "thatching", "mode": "lexical"}));
     assert_eq!(results(&reply)[0]["path"], "Broken.md");
 }
