@@ -45,7 +45,8 @@ def main():
     alone = lambda c: [piece for piece, _ in splitter.pre_tokenize_str(f"a{c}b")] == ["a", c, "b"]
     punctuation = ranges(lambda c: not c.isascii() and alone(c))
     TARGET.write_text(
-        "//! Character tables of the tokenizer; written by `scripts/model/tables.py`.\n"
+        "//! Character tables of the tokenizer; written by `scripts/model/tables.py`.\n\n"
+        "#![allow(clippy::unreadable_literal)]\n"
         + table("CONTROL", "Control, format and private characters, which are no part of a text.", dropped(cleaner))
         + table("MARKS", "Accents and other marks that take no room of their own.", dropped(stripper))
         + table("PUNCTUATION", "Punctuation beyond ASCII: each character is a word of its own.", punctuation)

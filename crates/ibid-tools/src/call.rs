@@ -89,7 +89,7 @@ impl fmt::Debug for Call {
         f.debug_struct("Call")
             .field("wants_progress", &self.wants_progress())
             .field("cancelled", &self.cancelled.is_cancelled())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -78,7 +78,10 @@ pub struct Tool {
 
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tool").field("name", &self.spec.name).field("toolset", &self.style.toolset).finish()
+        f.debug_struct("Tool")
+            .field("name", &self.spec.name)
+            .field("toolset", &self.style.toolset)
+            .finish_non_exhaustive()
     }
 }
 

@@ -213,7 +213,7 @@ fn over_http(text: &str, flags: &[&str], era: Era) -> (Vec<Duration>, Option<f64
         Era::Legacy => {}
         Era::Session => {
             let session = connection.round_trip("", &initialize().to_string()).expect("a session");
-            headers.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
+            headers.extend(["Mcp-Session-Id: ", &session, "\r\n"]);
         }
     }
     let times = (1..=CALLS).map(|id| {

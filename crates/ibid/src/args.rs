@@ -12,6 +12,7 @@ use crate::{
         completions::CompletionsArguments,
         config::ConfigArguments,
         doctor::DoctorArguments,
+        eval::EvalArguments,
         get::GetArguments,
         index::{IndexArguments, ReindexArguments},
         init::InitArguments,
@@ -147,6 +148,8 @@ pub enum Command {
     List(ListArguments),
     /// Find what is near a document or a chunk.
     Related(RelatedArguments),
+    /// Measure how well searches find what they should.
+    Eval(EvalArguments),
     /// Show how fresh the index is and what is in it.
     Status(StatusArguments),
     /// Check that everything works and say how to fix what does not.

@@ -45,6 +45,11 @@ impl KnowledgeBase {
         Arc::new(self.local.clone())
     }
 
+    /// The engine in this process.
+    pub fn local(&self) -> LocalEngine {
+        self.local.clone()
+    }
+
     /// Indexes and reports how it goes.
     pub async fn index(&self, request: IndexRequest, progress: Arc<dyn Progress>) -> Result<IndexReply> {
         self.local.index_with_progress(request, progress).await

@@ -63,7 +63,7 @@ impl ChunkPolicy {
 
 impl Default for ChunkPolicy {
     fn default() -> Self {
-        Self::Heading { target: 1200, max: 2000 }
+        Self::Heading { target: 1000, max: 2000 }
     }
 }
 

@@ -36,13 +36,13 @@ fn name_and_dimensions_are_those_of_the_data_file() {
 #[test]
 fn vectors_are_close_to_those_in_full_precision() {
     let reference = Reference::read();
-    let texts: Vec<&str> = reference.texts.iter().map(|text| text.text.as_str()).collect();
+    let texts: Vec<&str> = reference.texts.iter().map(|text| text.content.as_str()).collect();
     let vectors = BuiltinModel.embed_passages(&texts).unwrap();
     for (text, vector) in reference.texts.iter().zip(&vectors) {
         let similarity = cosine(vector, &text.vector);
         // Without a single word there is little to average rounding errors over.
         let least = if text.ids.len() > 2 { 0.998 } else { 0.995 };
-        assert!(similarity >= least, "{similarity} for {:?}", text.text);
+        assert!(similarity >= least, "{similarity} for {:?}", text.content);
     }
 }
 
@@ -51,7 +51,7 @@ fn every_kernel_gives_the_same_vectors() {
     let reference = Reference::read();
     // Without optimisation the plain loops are slow: short texts only.
     let short = reference.texts.iter().filter(|text| text.ids.len() < 14);
-    let texts: Vec<&str> = short.map(|text| text.text.as_str()).collect();
+    let texts: Vec<&str> = short.map(|text| text.content.as_str()).collect();
     assert!(texts.len() > 4);
     let best = BuiltinModel.embed_passages(&texts).unwrap();
     for kernel in kernel::available().skip(1) {

@@ -15,6 +15,8 @@ use super::{
 /// Word pieces that go through the layers together: enough to use each weight often, few enough to stay in
 /// the cache.
 const BATCH_PIECES: usize = 96;
+/// Rows that go through the widest layer at once.
+const INNER_ROWS: usize = 64;
 /// Rows of attention scores that are worked on at once.
 const SCORE_ROWS: usize = 24;
 
@@ -146,7 +148,7 @@ impl Encoder {
         rows.resize(count * hidden, 0.0);
         joined.resize(count * 3 * hidden, 0.0);
         mixed.resize(count * hidden, 0.0);
-        inner.resize(count * shape.inner, 0.0);
+        inner.resize(count.min(INNER_ROWS) * shape.inner, 0.0);
 
         let numbered = batch.iter().flat_map(|pieces| pieces.iter().enumerate());
         for ((position, piece), row) in numbered.zip(rows.chunks_exact_mut(hidden)) {
@@ -167,11 +169,16 @@ impl Encoder {
             self.linear(&layer.attention_out, mixed, count, &mut rounding, projected);
             let norm = &layer.attention_norm;
             self.kernel.normalise(rows, Some(projected), &norm.scale, &norm.shift, shape.epsilon);
-            self.linear(&layer.inner, rows, count, &mut rounding, inner);
-            self.kernel.gelu(inner);
-            self.linear(&layer.outer, inner, count, &mut rounding, mixed);
-            let norm = &layer.outer_norm;
-            self.kernel.normalise(rows, Some(mixed), &norm.scale, &norm.shift, shape.epsilon);
+            // The widest layer is worked through in parts, so that what it makes stays in the cache.
+            for (first, count) in kernel::parts(count, INNER_ROWS) {
+                let rows = &mut rows[first * hidden..][..count * hidden];
+                let (inner, outer) = (&mut inner[..count * shape.inner], &mut mixed[..count * hidden]);
+                self.linear(&layer.inner, rows, count, &mut rounding, inner);
+                self.kernel.gelu(inner);
+                self.linear(&layer.outer, inner, count, &mut rounding, outer);
+                let norm = &layer.outer_norm;
+                self.kernel.normalise(rows, Some(outer), &norm.scale, &norm.shift, shape.epsilon);
+            }
         }
         let mut rest = rows.as_slice();
         for pieces in batch {

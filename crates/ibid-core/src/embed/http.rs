@@ -65,7 +65,7 @@ impl HttpOptions {
             key: None,
             dimensions: None,
             allow_private_network: false,
-            timeout: Duration::from_secs(120),
+            timeout: Duration::from_mins(2),
             query_timeout: Duration::from_secs(15),
             attempts: 4,
             pause: Duration::from_millis(500),

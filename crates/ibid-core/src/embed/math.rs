@@ -3,6 +3,8 @@
 //! Every function is inlined into its kernels and computes in sixteen independent lanes without fused
 //! operations, so all kernels give the same numbers.
 
+#![allow(clippy::inline_always, reason = "bodies must be compiled with the instructions of their kernels")]
+
 const LANES: usize = super::weights::PANEL;
 /// Adding and subtracting this rounds a small number to the nearest integer.
 const ROUND: f32 = 12_582_912.0;

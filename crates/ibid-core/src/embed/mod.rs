@@ -88,7 +88,9 @@ fn unit_length(vector: &mut [f32]) -> bool {
     let usable = square.is_finite() && square > 1e-24;
     if usable {
         let factor = 1.0 / square.sqrt();
-        vector.iter_mut().for_each(|value| *value = (f64::from(*value) * factor) as f32);
+        for value in vector {
+            *value = (f64::from(*value) * factor) as f32;
+        }
     }
     usable
 }

@@ -19,7 +19,8 @@ pub(super) struct Reference {
 
 #[derive(Deserialize)]
 pub(super) struct Text {
-    pub(super) text: String,
+    #[serde(rename = "text")]
+    pub(super) content: String,
     pub(super) ids: Vec<u32>,
     /// The vector in full precision.
     #[serde(skip)]

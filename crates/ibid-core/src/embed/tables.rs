@@ -1,5 +1,7 @@
 //! Character tables of the tokenizer; written by `scripts/model/tables.py`.
 
+#![allow(clippy::unreadable_literal)]
+
 /// Control, format and private characters, which are no part of a text.
 #[rustfmt::skip]
 pub(super) static CONTROL: [(u32, u32); 25] = [

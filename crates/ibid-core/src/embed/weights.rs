@@ -179,7 +179,7 @@ impl Weights {
         if reader.at != bytes.len() {
             return Err(EmbedError::Damaged("it is longer than its shape says"));
         }
-        Ok(Self { shape, name, pieces, table, table_scales, positions, input_norm, layers, bytes })
+        Ok(Self { bytes, shape, name, pieces, table, table_scales, positions, input_norm, layers })
     }
 
     /// Name of the model.

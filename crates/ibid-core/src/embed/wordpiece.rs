@@ -203,7 +203,7 @@ mod tests {
         let reference = Reference::read();
         let tokenizer = Reference::tokenizer();
         for text in &reference.texts {
-            assert_eq!(tokenizer.encode(&text.text, 256), text.ids, "{:?}", text.text);
+            assert_eq!(tokenizer.encode(&text.content, 256), text.ids, "{:?}", text.content);
         }
     }
 

@@ -96,12 +96,7 @@ impl Shared {
             self.on(Event::ReindexNeeded);
         }
         self.on(Event::WriterBegan);
-        let run = Run {
-            config: &self.config,
-            store: opened.store.as_ref(),
-            progress,
-            reads: Arc::clone(&self.reads),
-        };
+        let run = Run::new(&self.config, opened.store.as_ref(), progress, &self.reads);
         let result = match &request.scope {
             IndexScope::Changes | IndexScope::Everything => run.all(full),
             IndexScope::Paths { source, paths } => run.paths(source, paths),
@@ -160,7 +155,7 @@ impl Shared {
         if matches!(state, Freshness::Incompatible | Freshness::Updating) {
             return Ok(state);
         }
-        let run = Run { config: &self.config, store, progress, reads: Arc::clone(&self.reads) };
+        let run = Run::new(&self.config, store, progress, &self.reads);
         match run.differences() {
             Ok(0) => {
                 self.pending.store(0, Ordering::Relaxed);

@@ -8,8 +8,8 @@ use crate::{
     store::{EmbeddingWrite, Pending, Store, StoreError, WriteBatch},
 };
 
-/// Texts embedded between two writes.
-const STEP: usize = 256;
+/// Texts embedded between two writes. Few, because a wish to stop is heard only between them.
+const STEP: usize = 32;
 /// Vectors become searchable after this many.
 const SETTLE: u64 = 4_096;
 

@@ -72,6 +72,11 @@ impl Fingerprint {
         reasons
     }
 
+    /// Names of the sources.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &str> {
+        self.sources.keys().map(String::as_str)
+    }
+
     /// Whether a store that keeps `stored` should keep this one instead.
     pub(crate) fn replaces(&self, stored: Option<&Self>) -> bool {
         stored != Some(self)

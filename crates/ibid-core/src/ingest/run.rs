@@ -58,10 +58,11 @@ pub(crate) enum RunError {
 
 /// One run.
 pub(crate) struct Run<'a> {
-    pub(crate) config: &'a CoreConfig,
-    pub(crate) store: &'a dyn Store,
-    pub(crate) progress: &'a dyn Progress,
-    pub(crate) reads: Arc<AtomicU64>,
+    config: &'a CoreConfig,
+    store: &'a dyn Store,
+    progress: &'a dyn Progress,
+    reads: Arc<AtomicU64>,
+    max_decisions: usize,
 }
 
 /// What a run did.
@@ -79,7 +80,16 @@ struct Look {
     place: String,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        config: &'a CoreConfig,
+        store: &'a dyn Store,
+        progress: &'a dyn Progress,
+        reads: &Arc<AtomicU64>,
+    ) -> Self {
+        Self { config, store, progress, reads: Arc::clone(reads), max_decisions: MAX_DECISIONS }
+    }
+
     /// Brings all sources up to date; reads every file when `again`.
     pub(crate) fn all(&self, again: bool) -> Result<Report, RunError> {
         if self.config.sources.is_empty() {
@@ -119,9 +129,9 @@ impl Run<'_> {
             return Err(RunError::Unavailable);
         }
         let complete = available == self.config.sources.len();
-        self.forget_others(&mut writer)?;
         if complete {
             let stored_print = stored_print.as_deref().and_then(Fingerprint::parse);
+            self.forget_others(stored_print.as_ref(), &mut writer);
             if print.replaces(stored_print.as_ref()) {
                 writer.set(FINGERPRINT, Some(print.to_text()));
             }
@@ -130,7 +140,7 @@ impl Run<'_> {
             }
         }
         writer.flush()?;
-        self.settle(&writer)?;
+        self.settle()?;
         Ok(Report { tally, complete })
     }
 
@@ -164,7 +174,7 @@ impl Run<'_> {
         }
         remove(&source.name, plan.gone(), &mut writer, &mut tally)?;
         writer.flush()?;
-        self.settle(&writer)?;
+        self.settle()?;
         Ok(Report { tally, complete: false })
     }
 
@@ -226,7 +236,7 @@ impl Run<'_> {
                 decision => {
                     if let Some(list) = &mut decisions {
                         list.push(decision);
-                        if list.len() > MAX_DECISIONS {
+                        if list.len() > self.max_decisions {
                             decisions = None;
                         }
                     }
@@ -316,23 +326,20 @@ impl Run<'_> {
         Ok(stored)
     }
 
-    /// Sources that were indexed once and are not configured any more.
-    fn forget_others(&self, writer: &mut Writer<'_>) -> Result<(), RunError> {
-        for (name, ..) in self.store.summary()?.sources {
-            let configured = self.config.sources.iter().any(|source| source.name == name);
-            let setting = look_setting(&name);
-            if !configured && self.store.setting(&setting)?.is_some() {
-                writer.forget(vec![name]);
-                writer.set(setting, None);
+    /// Forgets sources that were indexed once and are not configured any more.
+    fn forget_others(&self, stored: Option<&Fingerprint>, writer: &mut Writer<'_>) {
+        for name in stored.into_iter().flat_map(Fingerprint::sources) {
+            if !self.config.sources.iter().any(|source| source.name == name) {
+                writer.forget(vec![name.to_owned()]);
+                writer.set(look_setting(name), None);
             }
         }
-        Ok(())
     }
 
     /// Keeps what was done until now, and makes it searchable.
     fn stop(&self, mut writer: Writer<'_>, error: RunError) -> RunError {
         if matches!(error, RunError::Cancelled) {
-            let kept = writer.flush().map_err(RunError::from).and_then(|()| self.settle(&writer));
+            let kept = writer.flush().map_err(RunError::from).and_then(|()| self.settle());
             if let Err(kept) = kept {
                 return kept;
             }
@@ -340,13 +347,12 @@ impl Run<'_> {
         error
     }
 
-    fn settle(&self, writer: &Writer<'_>) -> Result<(), RunError> {
-        let behind = || self.store.summary().map(|summary| summary.searchable < summary.generation);
-        if writer.wrote() || behind()? {
-            self.progress.begin(Step::Index, None);
-            self.store.settle()?;
-            self.progress.end();
-        }
+    /// Makes what was written searchable, by this run or by one that was cut short. Costs nothing when
+    /// there is nothing to do.
+    fn settle(&self) -> Result<(), RunError> {
+        self.progress.begin(Step::Index, None);
+        self.store.settle()?;
+        self.progress.end();
         Ok(())
     }
 
@@ -424,6 +430,34 @@ fn now_ns() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        ingest::Silent,
+        store::{EmbeddedStore, OpenOptions},
+    };
+
+    #[test]
+    fn a_tree_too_large_to_remember_is_walked_twice_with_the_same_result() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("notes");
+        std::fs::create_dir(&root).unwrap();
+        for index in 0..50 {
+            std::fs::write(root.join(format!("n{index:02}.md")), format!("note {index}")).unwrap();
+        }
+        let mut results = Vec::new();
+        for (name, max_decisions) in [("kept", MAX_DECISIONS), ("forgotten", 7)] {
+            let config =
+                CoreConfig::new(folder.path().join(name)).with_source(SourceConfig::new("notes", &root));
+            let options = OpenOptions { create: true, read_only: false };
+            let store = EmbeddedStore::open(&config.data_dir, options).unwrap();
+            let run = Run { max_decisions, ..Run::new(&config, &store, &Silent, &Arc::default()) };
+            let first = run.all(false).unwrap().tally;
+            let again = run.all(true).unwrap().tally;
+            let files = store.stored_files("notes").unwrap();
+            results.push((first.added, first.unchanged, again.changed, again.unchanged, files));
+        }
+        assert_eq!(results[0], results[1]);
+        assert_eq!((results[0].0, results[0].1, results[0].2, results[0].3), (50, 0, 50, 0));
+    }
 
     #[test]
     fn paths_below_others_are_dropped() {

@@ -70,7 +70,9 @@ impl Terms {
 
     fn push(&mut self, term: &[&str], from: usize, to: usize, position: usize) {
         let start = self.arena.len() as u32;
-        term.iter().for_each(|piece| self.arena.push_str(piece));
+        for piece in term {
+            self.arena.push_str(piece);
+        }
         let end = self.arena.len() as u32;
         if start < end {
             self.spans.push(Span {

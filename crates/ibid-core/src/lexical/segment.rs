@@ -47,15 +47,14 @@ pub(super) fn segments(text: &str, mut sink: impl FnMut(Segment)) {
         }
         let first = *compound_start.get_or_insert(start);
         compound_words += 1;
-        match joiner_len(text, position) {
-            Some(len) => position += len,
-            None => {
-                if compound_words > 1 && position - first <= MAX_WORD_BYTES {
-                    sink(Segment::Compound(first, position));
-                }
-                compound_start = None;
-                compound_words = 0;
+        if let Some(len) = joiner_len(text, position) {
+            position += len;
+        } else {
+            if compound_words > 1 && position - first <= MAX_WORD_BYTES {
+                sink(Segment::Compound(first, position));
             }
+            compound_start = None;
+            compound_words = 0;
         }
         if compound_start.is_none() {
             compound_words = 0;

@@ -213,10 +213,8 @@ impl<'a> Reader<'a> {
         match tag {
             TagEnd::Heading(_) => self.close_heading(),
             TagEnd::CodeBlock | TagEnd::HtmlBlock => self.code_depth = self.code_depth.saturating_sub(1),
-            TagEnd::List(_) => {
-                if self.depth == 0 {
-                    self.in_list = false;
-                }
+            TagEnd::List(_) if self.depth == 0 => {
+                self.in_list = false;
             }
             TagEnd::Link | TagEnd::Image => {
                 if let Some(link) = self.labels.pop() {

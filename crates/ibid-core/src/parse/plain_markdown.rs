@@ -94,7 +94,7 @@ pub(super) fn read(text: &str, body_start: usize, line_starts: &[usize]) -> Stru
         None => push_paragraphs(text, pending, text.len(), &mut structure),
     }
     let sample = &text[body_start..];
-    structure.prose = sample[..sample.floor_char_boundary(language::SAMPLE_BYTES)].to_owned();
+    sample[..sample.floor_char_boundary(language::SAMPLE_BYTES)].clone_into(&mut structure.prose);
     structure
 }
 

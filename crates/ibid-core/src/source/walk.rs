@@ -1,6 +1,7 @@
 //! Walking a source: every file that its rules show, in the same order each time.
 
 use std::{
+    borrow::Cow,
     ffi::{OsStr, OsString},
     fmt::Write as _,
     fs::{self, FileType, Metadata},
@@ -55,7 +56,7 @@ pub struct Walk<'a> {
 
 #[derive(Debug)]
 struct Level {
-    entries: vec::IntoIter<(OsString, FileType)>,
+    entries: vec::IntoIter<Entry>,
     /// Path of the folder with a slash at its end, or empty for the root.
     prefix: String,
     folder: PathBuf,
@@ -63,6 +64,20 @@ struct Level {
     /// Whether the folder was reached by a link. Links to folders are not followed from there, so that a
     /// walk ends however the links are laid.
     linked: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    name: OsString,
+    kind: FileType,
+    /// For a file; nothing for one that cannot be looked at.
+    facts: Option<Facts>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    size: u64,
+    modified_ns: i64,
 }
 
 impl<'a> Walk<'a> {
@@ -92,7 +107,11 @@ impl<'a> Walk<'a> {
         if let Some(name) = self.down.pop() {
             rules = self.rules().enter(&parent, &prefix, &folder, |_| true);
             entries = match fs::symlink_metadata(folder.join(&name)) {
-                Ok(metadata) => vec![(OsString::from(name), metadata.file_type())],
+                Ok(metadata) => vec![Entry {
+                    name: OsString::from(name),
+                    kind: metadata.file_type(),
+                    facts: Some(Facts::of(&metadata)),
+                }],
                 Err(error) if prefix.is_empty() && !folder.is_dir() => return Err(error),
                 Err(error) if is_gone(&error) => Vec::new(),
                 Err(error) => return Err(error),
@@ -100,7 +119,7 @@ impl<'a> Walk<'a> {
         } else {
             entries = list(&folder)?;
             let holds = |name: &str| {
-                entries.binary_search_by(|(it, _)| it.as_encoded_bytes().cmp(name.as_bytes())).is_ok()
+                entries.binary_search_by(|it| it.name.as_encoded_bytes().cmp(name.as_bytes())).is_ok()
             };
             rules = self.rules().enter(&parent, &prefix, &folder, holds);
         }
@@ -121,13 +140,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn visit(&mut self, name: OsString, kind: FileType) -> Option<Found> {
+    fn visit(&mut self, entry: Entry) -> Option<Found> {
+        let Entry { name, kind, facts } = entry;
         let level = self.levels.last()?;
         let shown = shown_name(&name);
         let path = format!("{}{shown}", level.prefix);
-        let at = level.folder.join(&name);
         // A link may lead to a folder: what it is decides which patterns can match.
-        let target = if kind.is_symlink() { fs::metadata(&at).ok() } else { None };
+        let target = if kind.is_symlink() { fs::metadata(level.folder.join(&name)).ok() } else { None };
         let is_folder = target.as_ref().map_or(kind.is_dir(), Metadata::is_dir);
         if !self.rules().shows(&level.rules, &path, &shown, is_folder) {
             return None;
@@ -136,17 +155,19 @@ impl<'a> Walk<'a> {
             return Some(found(path, None, FoundState::Skip(SkipReason::BadName)));
         }
         if kind.is_symlink() {
+            let at = level.folder.join(&name);
             return self.visit_link(path, at, target);
         }
         if kind.is_dir() {
-            let linked = level.linked;
+            let (at, linked) = (level.folder.join(&name), level.linked);
             return self.descend(path, at, linked);
         }
-        match fs::symlink_metadata(&at) {
-            Ok(metadata) => Some(file(path, &metadata)),
-            Err(error) if is_gone(&error) => None,
-            Err(_) => Some(found(path, None, FoundState::Unreadable)),
-        }
+        let state = match facts {
+            _ if !kind.is_file() => FoundState::Skip(SkipReason::NotAFile),
+            Some(_) => FoundState::File,
+            None => FoundState::Unreadable,
+        };
+        Some(found(path, facts, state))
     }
 
     fn visit_link(&mut self, path: String, at: PathBuf, target: Option<Metadata>) -> Option<Found> {
@@ -165,7 +186,9 @@ impl<'a> Walk<'a> {
             return outside(path);
         }
         if !target.is_dir() {
-            return Some(file(path, &target));
+            let regular = target.is_file();
+            let state = if regular { FoundState::File } else { FoundState::Skip(SkipReason::NotAFile) };
+            return Some(found(path, Some(Facts::of(&target)), state));
         }
         // A folder around this one would never end; links from linked folders are not followed at all.
         if level.linked || level.folder.starts_with(&real) {
@@ -181,8 +204,8 @@ impl Iterator for Walk<'_> {
     fn next(&mut self) -> Option<Found> {
         while let Some(level) = self.levels.last_mut() {
             match level.entries.next() {
-                Some((name, kind)) => {
-                    let found = self.visit(name, kind);
+                Some(entry) => {
+                    let found = self.visit(entry);
                     let on_the_way = !self.down.is_empty();
                     match found {
                         Some(found) if !on_the_way || found.state == FoundState::UnreadableFolder => {
@@ -200,25 +223,35 @@ impl Iterator for Walk<'_> {
     }
 }
 
+impl Facts {
+    fn of(metadata: &Metadata) -> Self {
+        Self { size: metadata.len(), modified_ns: modified_ns(metadata) }
+    }
+}
+
 /// The entries of a folder, in the order of their bytes.
-fn list(folder: &Path) -> io::Result<Vec<(OsString, FileType)>> {
+fn list(folder: &Path) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        entries.push((entry.file_name(), entry.file_type()?));
+        let kind = entry.file_type()?;
+        // Looked at while its folder is open, which is quicker than by its whole path later on.
+        let facts = if kind.is_file() {
+            match entry.metadata() {
+                Ok(metadata) => Some(Facts::of(&metadata)),
+                Err(error) if is_gone(&error) => continue,
+                Err(_) => None,
+            }
+        } else {
+            None
+        };
+        entries.push(Entry { name: entry.file_name(), kind, facts });
     }
-    entries.sort_unstable_by(|a, b| a.0.as_encoded_bytes().cmp(b.0.as_encoded_bytes()));
+    entries.sort_unstable_by(|a, b| a.name.as_encoded_bytes().cmp(b.name.as_encoded_bytes()));
     Ok(entries)
 }
 
-fn file(path: String, metadata: &Metadata) -> Found {
-    if !metadata.is_file() {
-        return found(path, Some(metadata), FoundState::Skip(SkipReason::NotAFile));
-    }
-    found(path, Some(metadata), FoundState::File)
-}
-
-fn found(path: String, metadata: Option<&Metadata>, state: FoundState) -> Found {
+fn found(path: String, facts: Option<Facts>, state: FoundState) -> Found {
     // Only a path that reads back as itself may be joined to the root again.
     let rel = RelPath::parse(&path).ok().filter(|rel| rel.as_str() == path);
     let state = if rel.is_none() && state == FoundState::File {
@@ -226,13 +259,8 @@ fn found(path: String, metadata: Option<&Metadata>, state: FoundState) -> Found 
     } else {
         state
     };
-    Found {
-        path,
-        rel,
-        size: metadata.map_or(0, Metadata::len),
-        modified_ns: metadata.map_or(0, modified_ns),
-        state,
-    }
+    let Facts { size, modified_ns } = facts.unwrap_or(Facts { size: 0, modified_ns: 0 });
+    Found { path, rel, size, modified_ns, state }
 }
 
 /// Removed while the walk was on its way to it.
@@ -241,9 +269,9 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 /// A name as text; bytes that are none become `\xNN`, which no valid path can hold.
-fn shown_name(name: &OsStr) -> String {
+fn shown_name(name: &OsStr) -> Cow<'_, str> {
     if let Some(text) = name.to_str() {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut shown = String::new();
     for part in name.as_encoded_bytes().utf8_chunks() {
@@ -253,5 +281,5 @@ fn shown_name(name: &OsStr) -> String {
             let _ = write!(shown, "\\x{byte:02X}");
         }
     }
-    shown
+    Cow::Owned(shown)
 }

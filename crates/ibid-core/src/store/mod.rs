@@ -101,6 +101,9 @@ pub trait Store: Send + Sync {
     fn chunks_of(&self, document: DocumentId) -> StoreResult<Vec<StoredChunk>>;
     /// Documents whose stem, title or alias is exactly this name.
     fn named(&self, name: &str) -> StoreResult<Vec<DocumentSummary>>;
+    /// Documents whose stem, title or alias is one of these names, whatever the case. A name that more than
+    /// `most` documents have says nothing and is left out.
+    fn called(&self, names: &[&str], most: usize) -> StoreResult<Vec<DocumentId>>;
     /// Links that start at this document, resolved against the documents there are now.
     fn links_from(&self, document: DocumentId) -> StoreResult<Vec<StoredLink>>;
     /// Documents with a link that resolves to this document.

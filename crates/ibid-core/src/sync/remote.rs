@@ -78,7 +78,7 @@ pub(super) fn check_name(name: &str) -> Result<()> {
         && !name.ends_with(['/', '.'])
         && !name.contains("..")
         && !name.contains("//")
-        && !name.ends_with(".lock");
+        && !name.to_ascii_lowercase().ends_with(".lock");
     if fine {
         return Ok(());
     }

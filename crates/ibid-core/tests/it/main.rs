@@ -1,5 +1,11 @@
 //! Integration tests of the engine, one binary.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "what a test relies on may fail it, in helper functions too, and a test that cannot run says so"
+)]
+
 mod attachments;
 mod children;
 mod crash;

@@ -77,7 +77,7 @@ pub(crate) fn fingerprint(folder: &Path) -> BTreeMap<PathBuf, String> {
             if metadata.is_dir() {
                 folders.push(path.clone());
             } else if metadata.is_symlink() {
-                says.push_str(&format!(" -> {:?}", fs::read_link(&path).unwrap()));
+                says.push_str(&format!(" -> {}", fs::read_link(&path).unwrap().display()));
             } else {
                 says.push_str(&format!(" {:?}", fs::read(&path).unwrap()));
             }

@@ -39,7 +39,7 @@ enum Verdict {
 struct Finding {
     verdict: Verdict,
     subject: &'static str,
-    finding: String,
+    what: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
 }
@@ -49,25 +49,15 @@ struct Report(Vec<Finding>);
 
 impl Report {
     fn ok(&mut self, subject: &'static str, finding: impl Into<String>) {
-        self.0.push(Finding { verdict: Verdict::Ok, subject, finding: finding.into(), fix: None });
+        self.0.push(Finding { verdict: Verdict::Ok, subject, what: finding.into(), fix: None });
     }
 
     fn warn(&mut self, subject: &'static str, finding: impl Into<String>, fix: impl Into<String>) {
-        self.0.push(Finding {
-            verdict: Verdict::Warn,
-            subject,
-            finding: finding.into(),
-            fix: Some(fix.into()),
-        });
+        self.0.push(Finding { verdict: Verdict::Warn, subject, what: finding.into(), fix: Some(fix.into()) });
     }
 
     fn fail(&mut self, subject: &'static str, finding: impl Into<String>, fix: impl Into<String>) {
-        self.0.push(Finding {
-            verdict: Verdict::Fail,
-            subject,
-            finding: finding.into(),
-            fix: Some(fix.into()),
-        });
+        self.0.push(Finding { verdict: Verdict::Fail, subject, what: finding.into(), fix: Some(fix.into()) });
     }
 
     fn failed(&mut self, subject: &'static str, error: &ibid_api::Error, fix: &str) {
@@ -105,7 +95,7 @@ fn print(report: &Report, context: &Context) -> Outcome {
             Verdict::Warn => format!("{CAUTION}warn{CAUTION:#}"),
             Verdict::Fail => format!("{BAD}fail{BAD:#}"),
         };
-        context.printer.line(format_args!("{verdict}  {:<14} {}", finding.subject, finding.finding))?;
+        context.printer.line(format_args!("{verdict}  {:<14} {}", finding.subject, finding.what))?;
         if let Some(fix) = &finding.fix {
             context.printer.line(format_args!("{:<20} {FAINT}fix:{FAINT:#} {fix}", ""))?;
         }
@@ -248,7 +238,7 @@ fn model(report: &mut Report, status: &Status) {
             "start what `embedding.endpoint` names, or unset it to use the built-in model",
         ),
         EmbeddingState::Incompatible => {
-            report.fail("model", "another model made the embeddings", "ibid reindex")
+            report.fail("model", "another model made the embeddings", "ibid reindex");
         }
     }
 }
@@ -279,7 +269,7 @@ fn server(report: &mut Report, context: &Context) {
             "set `server.api_key` to at least 32 characters",
         ),
         None => {
-            report.warn("server", "listens beyond loopback; a key is made on the first start", "ibid serve")
+            report.warn("server", "listens beyond loopback; a key is made on the first start", "ibid serve");
         }
     }
 }
@@ -290,7 +280,7 @@ fn clients(report: &mut Report, context: &Context) {
         match install_client::registered(client, context) {
             Some(true) => report.ok("client", format!("{} knows ibid", client.title)),
             Some(false) => {
-                report.warn("client", format!("{} starts an ibid that is gone", client.title), fix)
+                report.warn("client", format!("{} starts an ibid that is gone", client.title), fix);
             }
             None => report.ok("client", format!("{} does not know ibid yet; `{fix}`", client.title)),
         }

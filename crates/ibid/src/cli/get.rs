@@ -151,9 +151,10 @@ fn section<'a>(document: &'a Document, wanted: &str) -> ibid_api::Result<(&'a He
             let anchors: Vec<_> =
                 headings.iter().take(12).map(|heading| format!("`#{}`", heading.anchor)).collect();
             let more = if headings.len() > 12 { " and more" } else { "" };
-            match anchors.is_empty() {
-                true => error.with_hint("it has no headings at all; ask for lines instead"),
-                false => error.with_hint(format!("its sections are {}{more}", anchors.join(", "))),
+            if anchors.is_empty() {
+                error.with_hint("it has no headings at all; ask for lines instead")
+            } else {
+                error.with_hint(format!("its sections are {}{more}", anchors.join(", ")))
             }
         })?;
     let heading = &headings[position];

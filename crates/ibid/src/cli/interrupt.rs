@@ -39,8 +39,8 @@ impl Interrupt {
         tokio::spawn(async move {
             while tokio::signal::ctrl_c().await.is_ok() {
                 if this.stop.swap(true, Ordering::Relaxed) {
-                    #[expect(clippy::exit, reason = "the second Ctrl-C means now")]
-                    std::process::exit(130);
+                    // The second Ctrl-C means now.
+                    end_now();
                 }
                 this.token.cancel();
             }
@@ -62,4 +62,9 @@ impl Interrupt {
             other => Ok(other?),
         }
     }
+}
+
+#[expect(clippy::exit, reason = "whoever asks twice does not want to wait for anything")]
+fn end_now() -> ! {
+    std::process::exit(130)
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use ibid_api::{Engine, ErrorCode, IndexReply, IndexRequest, IndexScope, Result};
+use ibid_core::LocalEngine;
 
 use super::{
     Context, Failure, Outcome,
@@ -120,7 +121,12 @@ impl<'a> Knowledge<'a> {
         }
     }
 
-    fn progress(&self) -> Arc<Bar> {
+    /// The engine in this process, for those who measure it.
+    pub(super) fn local(&self) -> LocalEngine {
+        self.base.local()
+    }
+
+    pub(super) fn progress(&self) -> Arc<Bar> {
         Arc::new(Bar::new(&self.context.printer, self.context.interrupt.flag()))
     }
 }

@@ -61,9 +61,9 @@ impl McpArguments {
 }
 
 pub(super) fn run(arguments: &McpArguments, context: &Context) -> Outcome {
-    let mut serving = Serving::open(&context.config)?;
+    // Nothing is watched here: a client that closes stdin must not wait for an update or for embeddings.
+    let serving = Serving::open(&context.config)?;
     let table =
         assemble::served_tools(context, serving.engine.clone(), arguments.calls.conformance_fixtures)?;
-    serving.watch(&context.config);
     Ok(stdio::run(table, &arguments.calls.options())?)
 }

@@ -5,6 +5,7 @@ pub mod call;
 pub mod completions;
 pub mod config;
 pub mod doctor;
+pub mod eval;
 mod filter;
 pub mod get;
 pub mod index;
@@ -90,6 +91,7 @@ pub fn run(command: Command, context: Context) -> Outcome {
         Command::Get(arguments) => wait(&context, get::run(&arguments, &context)),
         Command::List(arguments) => wait(&context, list::run(&arguments, &context)),
         Command::Related(arguments) => wait(&context, related::run(&arguments, &context)),
+        Command::Eval(arguments) => wait(&context, eval::run(&arguments, &context)),
         Command::Status(arguments) => wait(&context, status::run(&arguments, &context)),
         Command::Doctor(arguments) => wait(&context, doctor::run(&arguments, &context)),
         Command::Config(arguments) => config::run(&arguments, &context),

@@ -187,10 +187,8 @@ fn what_to_do(code: WarningCode) -> Option<&'static str> {
 fn query(words: &[String], not: &[String]) -> String {
     let is_phrase = |word: &str| words.len() > 1 && word.contains(' ') && !word.contains('"');
     let wanted = words.iter().map(|word| if is_phrase(word) { format!("\"{word}\"") } else { word.clone() });
-    let unwanted = not.iter().map(|word| match word.contains(' ') {
-        true => format!("-\"{word}\""),
-        false => format!("-{word}"),
-    });
+    let unwanted =
+        not.iter().map(|word| if word.contains(' ') { format!("-\"{word}\"") } else { format!("-{word}") });
     wanted.chain(unwanted).collect::<Vec<_>>().join(" ")
 }
 

@@ -240,5 +240,10 @@ pub fn invalid(message: impl Into<String>) -> Error {
 }
 
 fn line_of(source: &str, offset: usize) -> usize {
-    source.as_bytes()[..offset.min(source.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+    source
+        .char_indices()
+        .take_while(|(at, _)| *at < offset)
+        .filter(|(_, character)| *character == '\n')
+        .count()
+        + 1
 }

@@ -148,7 +148,7 @@ fn booleans_in_variables_are_four_words_only() {
         match (world.load(&[]), want) {
             (Ok(config), Some(want)) => assert_eq!(config.values.mcp.enabled, Some(want)),
             (Err(error), None) => {
-                assert!(error.message.contains("`VAULT_AGENT_MCP_ENABLED` must be"), "{error}")
+                assert!(error.message.contains("`VAULT_AGENT_MCP_ENABLED` must be"), "{error}");
             }
             (got, _) => panic!("{raw}: {got:?}"),
         }

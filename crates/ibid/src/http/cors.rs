@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header, uri::Authority},
     middleware::Next,
     response::Response,
 };
@@ -16,7 +16,7 @@ pub fn check_origins(origins: &[String]) -> Result<()> {
     for origin in origins {
         let explicit = origin.parse::<Uri>().is_ok_and(|uri| {
             let scheme = uri.scheme_str().unwrap_or_default();
-            let authority = uri.authority().map(|authority| authority.as_str()).unwrap_or_default();
+            let authority = uri.authority().map(Authority::as_str).unwrap_or_default();
             matches!(scheme, "http" | "https")
                 && !authority.is_empty()
                 && !authority.contains(['*', '@'])

@@ -70,7 +70,7 @@ impl Default for ServeOptions {
             allowed_origins: Vec::new(),
             mcp: None,
             max_body: 64 * 1024,
-            call_deadline: Duration::from_secs(60),
+            call_deadline: Duration::from_mins(1),
         }
     }
 }

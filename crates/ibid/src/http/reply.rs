@@ -2,6 +2,7 @@
 
 use std::{
     collections::hash_map::RandomState,
+    fmt::Write,
     hash::{BuildHasher, Hasher},
 };
 
@@ -60,7 +61,7 @@ fn disposition(name: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             encoded.push(char::from(byte));
         } else {
-            encoded.push_str(&format!("%{byte:02X}"));
+            let _ = write!(encoded, "%{byte:02X}");
         }
     }
     format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{encoded}")

@@ -2,6 +2,11 @@
 //!
 //! Offered only behind a hidden flag.
 
+#![expect(
+    clippy::unused_async,
+    reason = "a tool is an async function, also where it has nothing to wait for"
+)]
+
 use std::{sync::Arc, time::Duration};
 
 use ibid_api::{Error, ErrorCode, Result};

@@ -56,7 +56,7 @@ impl Default for Endpoint {
             stateless: false,
             max_body: 4 * 1024 * 1024,
             // An agent may think for hours, and most clients cannot open a session anew.
-            session_idle: Duration::from_secs(24 * 60 * 60),
+            session_idle: Duration::from_hours(24),
             options: McpOptions::default(),
         }
     }
@@ -348,6 +348,8 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     haystack.windows(needle.len()).any(|window| window == needle)
 }
 
+/// Boxed, because it is what the fallible steps above return when they refuse.
+#[expect(clippy::unnecessary_box_returns, reason = "every caller hands it on as a boxed error")]
 fn refusal(status: StatusCode, id: Option<RequestId>, error: ErrorData) -> Box<Response> {
     let body = serde_json::to_vec(&JsonRpcError::new(id, error)).unwrap_or_default();
     Box::new(json_response(status, body.into()))

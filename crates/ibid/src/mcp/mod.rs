@@ -30,7 +30,7 @@ pub struct McpOptions {
 
 impl Default for McpOptions {
     fn default() -> Self {
-        Self { call_deadline: Duration::from_secs(60), conformance_fixtures: false }
+        Self { call_deadline: Duration::from_mins(1), conformance_fixtures: false }
     }
 }
 

@@ -47,15 +47,6 @@ impl Server {
         }
     }
 
-    fn info(&self, table: &ToolTable, version: ProtocolVersion) -> InitializeResult {
-        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(implementation());
-        info.protocol_version = version;
-        let instructions = table.instructions();
-        info.instructions = (!instructions.is_empty()).then_some(instructions);
-        info
-    }
-
     /// Runs a tool until it answers, fails, takes too long or is called off.
     async fn run(
         &self,
@@ -94,6 +85,15 @@ impl Server {
     }
 }
 
+fn info(table: &ToolTable, version: ProtocolVersion) -> InitializeResult {
+    let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        .with_server_info(implementation());
+    info.protocol_version = version;
+    let instructions = table.instructions();
+    info.instructions = (!instructions.is_empty()).then_some(instructions);
+    info
+}
+
 struct CancelOnDrop(Cancelled);
 
 impl Drop for CancelOnDrop {
@@ -104,7 +104,7 @@ impl Drop for CancelOnDrop {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        self.info(&self.table, ProtocolVersion::LATEST_WITH_INITIALIZE)
+        info(&self.table, ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -119,11 +119,11 @@ impl ServerHandler for Server {
         let agreed = version::negotiate(request.protocol_version.as_str())?;
         request.protocol_version = agreed.clone();
         context.peer.set_peer_info(request);
-        Ok(self.info(&self.view(&context), agreed))
+        Ok(info(&self.view(&context), agreed))
     }
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        let info = self.info(&self.view(&context), ProtocolVersion::LATEST_WITH_INITIALIZE);
+        let info = info(&self.view(&context), ProtocolVersion::LATEST_WITH_INITIALIZE);
         let mut result = DiscoverResult::from_server_info(version::SUPPORTED.to_vec(), info);
         result.ttl_ms = LIST_TTL_MS;
         result.cache_scope = CacheScope::Private;

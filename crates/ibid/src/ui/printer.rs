@@ -63,10 +63,8 @@ impl Printer {
             let refused = surroundings.get(env::NO_COLOR.name).is_some();
             match color {
                 Color::Always => ColorChoice::AlwaysAnsi,
-                Color::Never => ColorChoice::Never,
-                Color::Auto if refused => ColorChoice::Never,
-                Color::Auto if forced || terminal => ColorChoice::Always,
-                Color::Auto => ColorChoice::Never,
+                Color::Auto if !refused && (forced || terminal) => ColorChoice::Always,
+                Color::Auto | Color::Never => ColorChoice::Never,
             }
         };
         let width = terminal_size::terminal_size()
@@ -150,7 +148,9 @@ impl Printer {
 
     /// Shows warnings of an answer.
     pub fn warnings(&self, warnings: &[Warning]) {
-        warnings.iter().for_each(|warning| self.warning(warning, None));
+        for warning in warnings {
+            self.warning(warning, None);
+        }
     }
 
     /// Shows a warning and what to do about it.

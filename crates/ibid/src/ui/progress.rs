@@ -12,7 +12,7 @@ use super::printer::Printer;
 
 /// Draws progress and passes on the user's wish to stop.
 pub struct Bar {
-    bar: Mutex<Option<(Step, ProgressBar)>>,
+    drawn: Mutex<Option<(Step, ProgressBar)>>,
     draws: bool,
     stop: Arc<AtomicBool>,
 }
@@ -20,11 +20,11 @@ pub struct Bar {
 impl Bar {
     /// A bar that is drawn when the printer allows it. `stop` asks the work to end.
     pub fn new(printer: &Printer, stop: Arc<AtomicBool>) -> Self {
-        Self { bar: Mutex::new(None), draws: printer.draws_progress(), stop }
+        Self { drawn: Mutex::new(None), draws: printer.draws_progress(), stop }
     }
 
     fn current(&self) -> MutexGuard<'_, Option<(Step, ProgressBar)>> {
-        self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.drawn.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn replace(&self, new: Option<(Step, ProgressBar)>) {

@@ -1,5 +1,7 @@
 //! Aligned columns.
 
+use std::fmt::Write as _;
+
 use super::{
     printer::FAINT,
     text::{shorten, width},
@@ -44,7 +46,7 @@ impl Table {
         let mut text = String::new();
         let head: Vec<_> = self.head.iter().map(|cell| (*cell).to_owned()).collect();
         if self.head.iter().any(|cell| !cell.is_empty()) {
-            text.push_str(&format!("{FAINT}{}{FAINT:#}\n", line(&head, &widths)));
+            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", line(&head, &widths));
         }
         for row in &self.rows {
             text.push_str(&line(row, &widths));

@@ -21,10 +21,10 @@ struct Acknowledged {
     generation: u64,
 }
 
-/// A word that occurs in one file.
+/// A word that occurs in one file, and is nobody else's stem.
 fn mark(writer: usize, write: usize) -> String {
     let letters: String = write.to_string().bytes().map(|digit| char::from(digit - b'0' + b'k')).collect();
-    format!("zq{}vy{letters}", ["ab", "cd"][writer])
+    format!("zq{}vy{letters}ok", ["ab", "cd"][writer])
 }
 
 #[test]
@@ -64,7 +64,10 @@ fn eight_search_while_two_write_without_errors_or_stale_answers() {
         let writes = acknowledged.lock().expect("a count").writes;
         assert!(writes > 0, "writer {writer} never got its turn");
         for write in 0..writes {
-            assert_eq!(sandbox.found(&mark(writer, write)), [format!("writer-{writer}/{write}.md")]);
+            assert_eq!(
+                sandbox.found(&format!("\"{}\"", mark(writer, write))),
+                [format!("writer-{writer}/{write}.md")]
+            );
         }
         total += writes as u64;
     }
@@ -96,7 +99,10 @@ fn read(sandbox: &Sandbox, reader: usize, acknowledged: &[Mutex<Acknowledged>; W
     let before = *acknowledged[writer].lock().expect("a count");
     let (query, want) = match before.writes {
         0 => ("quillonberry".to_owned(), None),
-        writes => (mark(writer, writes - 1), Some(format!("writer-{writer}/{}.md", writes - 1))),
+        // In quotes, it stands for nothing but itself.
+        writes => {
+            (format!("\"{}\"", mark(writer, writes - 1)), Some(format!("writer-{writer}/{}.md", writes - 1)))
+        }
     };
     let reply = sandbox.search(&query);
     let generation = reply["generation"].as_u64().expect("a generation");

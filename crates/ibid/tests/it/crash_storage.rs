@@ -41,7 +41,9 @@ fn damaged_derived_files_are_made_anew_from_the_record() {
         sandbox.index();
         let derived: Vec<_> = files(sandbox.data()).into_iter().filter(|path| !is_sqlite(path)).collect();
         assert!(derived.len() > 3, "{derived:?}");
-        derived.iter().for_each(|path| damage(path));
+        for path in &derived {
+            damage(path);
+        }
         let ran = sandbox.run(&["search", "--json", "quillonberry"]);
         assert!(ran.is_orderly(), "{ran:?}");
         sandbox.index();

@@ -16,7 +16,7 @@ use std::{
 use serde_json::{Value, json};
 
 /// Long enough for a loaded machine; every wait ends earlier when all is well.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) const MODERN: &str = "2026-07-28";
 pub(crate) const LEGACY: &str = "2025-11-25";
@@ -33,6 +33,14 @@ fn ibid() -> Command {
         }
     }
     command
+}
+
+/// Runs it to its end and returns what it printed as JSON.
+#[track_caller]
+pub(crate) fn printed(arguments: &[&str]) -> Value {
+    let output = ibid().args(arguments).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// Sends a signal by name.
@@ -321,17 +329,6 @@ impl Server {
         let id = reply.header("mcp-session-id").map(str::to_owned);
         Session { server: self, path: path.to_owned(), id, next_id: 0 }
     }
-
-    /// A request of the newer era, as a client sends it.
-    pub(crate) fn modern(&self, path: &str, method: &str, params: Value) -> Request {
-        let request =
-            Request::new("POST", path).header("MCP-Protocol-Version", MODERN).header("Mcp-Method", method);
-        let request = match params["name"].as_str() {
-            Some(name) => request.header("Mcp-Name", name),
-            None => request,
-        };
-        request.json(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": modern(params, MODERN)}))
-    }
 }
 
 pub(crate) struct Session<'a> {
@@ -382,6 +379,17 @@ impl Request {
         Self { method: method.to_owned(), path: path.to_owned(), headers, body: Vec::new() }
     }
 
+    /// A request of the newer era, as a client sends it.
+    pub(crate) fn modern(path: &str, method: &str, params: Value) -> Self {
+        let request =
+            Self::new("POST", path).header("MCP-Protocol-Version", MODERN).header("Mcp-Method", method);
+        let request = match params["name"].as_str() {
+            Some(name) => request.header("Mcp-Name", name),
+            None => request,
+        };
+        request.json(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": modern(params, MODERN)}))
+    }
+
     /// Sets a header; one of the same name is replaced.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
@@ -408,10 +416,9 @@ impl Request {
         }
         let mut head = format!("{} {} HTTP/1.1\r\nConnection: close\r\n", self.method, self.path);
         for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
-        head.push_str(&format!("Content-Length: {}\r\n\r\n", self.body.len()));
-        let mut bytes = head.into_bytes();
+        let mut bytes = format!("{head}Content-Length: {}\r\n\r\n", self.body.len()).into_bytes();
         bytes.extend(&self.body);
         // A server that refuses early may close before everything is written.
         let _ = stream.write_all(&bytes);

@@ -7,9 +7,9 @@ use crate::harness::{Reply, Request, Server};
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 /// Requests to every part of the server.
-fn requests(server: &Server) -> [Request; 3] {
+fn requests() -> [Request; 3] {
     [
-        server.modern("/mcp", "tools/list", json!({})),
+        Request::modern("/mcp", "tools/list", json!({})),
         Request::new("POST", "/fixtures/find").json(&json!({"query": "a"})),
         Request::new("GET", "/api/v1/tools"),
     ]
@@ -19,7 +19,7 @@ fn requests(server: &Server) -> [Request; 3] {
 fn a_foreign_host_is_refused_everywhere() {
     let server = Server::start(&[]);
     let port = server.address.port();
-    for request in requests(&server) {
+    for request in requests() {
         for host in
             ["evil.example", &format!("evil.example:{port}"), "localhost.evil.example", "10.1.2.3", "["]
         {
@@ -34,7 +34,7 @@ fn a_foreign_host_is_refused_everywhere() {
 #[test]
 fn a_foreign_origin_is_refused_everywhere() {
     let server = Server::start(&[]);
-    for request in requests(&server) {
+    for request in requests() {
         for origin in ["https://evil.example", "null", "http://localhost.evil.example", "file://x", "x"] {
             let reply = request.clone().header("Origin", origin).send(&server);
             assert_eq!(reply.status, 403, "{origin}");
@@ -50,7 +50,7 @@ fn a_foreign_origin_is_refused_everywhere() {
 #[test]
 fn only_listed_origins_may_read_answers() {
     let server = Server::start(&["--cors-allowed-origins", "https://app.example"]);
-    for request in requests(&server) {
+    for request in requests() {
         let reply = request.clone().header("Origin", "https://app.example").send(&server);
         assert_eq!(reply.status, 200);
         assert_eq!(reply.header("access-control-allow-origin"), Some("https://app.example"));
@@ -74,7 +74,7 @@ fn challenge(reply: &Reply) -> (u16, bool) {
 #[test]
 fn a_configured_key_is_required_everywhere() {
     let server = Server::start(&["--api-key", KEY]);
-    for request in requests(&server) {
+    for request in requests() {
         assert_eq!(challenge(&request.clone().send(&server)), (401, true));
         for wrong in ["Bearer wrong", "Bearer ", KEY, "Basic x", &format!("Bearer {KEY}x")] {
             let reply = request.clone().header("Authorization", wrong).send(&server);
@@ -92,7 +92,7 @@ fn a_configured_key_is_required_everywhere() {
 #[test]
 fn refusals_are_json_of_the_interface_they_belong_to() {
     let server = Server::start(&["--api-key", KEY]);
-    let [rpc, http, _] = requests(&server);
+    let [rpc, http, _] = requests();
     let refused = rpc.send(&server).json();
     assert_eq!((&refused["jsonrpc"], &refused["error"]["code"]), (&json!("2.0"), &json!(-32020)));
     assert_eq!(refused["error"]["data"]["code"], "AUTH_REQUIRED");

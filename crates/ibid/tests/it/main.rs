@@ -1,5 +1,11 @@
 //! Tests of the whole program, in one binary.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "what a test relies on may fail it, in helper functions too, and a test that cannot run says so"
+)]
+
 mod harness;
 mod sandbox;
 

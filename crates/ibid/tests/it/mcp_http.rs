@@ -59,7 +59,7 @@ fn without_sessions_every_request_stands_alone() {
 #[test]
 fn the_newer_era_is_served_without_sessions_as_json_or_stream() {
     let server = Server::start(&[]);
-    let request = server.modern("/mcp", "tools/call", call("fixture_repeat", json!({"bytes": 1})));
+    let request = Request::modern("/mcp", "tools/call", call("fixture_repeat", json!({"bytes": 1})));
     let reply = request.send(&server);
     assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/json")));
     assert_eq!(reply.header("mcp-session-id"), None);
@@ -67,16 +67,16 @@ fn the_newer_era_is_served_without_sessions_as_json_or_stream() {
 
     let mut params = call("fixture_sleep", json!({"ms": 20, "steps": 2}));
     params["_meta"] = json!({"progressToken": "t"});
-    let reply = server.modern("/mcp", "tools/call", params).send(&server);
+    let reply = Request::modern("/mcp", "tools/call", params).send(&server);
     assert!(reply.header("content-type").unwrap().starts_with("text/event-stream"));
     let messages = reply.messages();
     assert_eq!(messages.len(), 3);
     assert_eq!(messages[1]["params"]["progress"], 2.0);
     assert_eq!(messages[2]["result"]["structuredContent"], json!({"ms": 20}));
 
-    let reply = server.modern("/mcp", "no/such", json!({})).send(&server);
+    let reply = Request::modern("/mcp", "no/such", json!({})).send(&server);
     assert_eq!((reply.status, &reply.json()["error"]["code"]), (404, &json!(-32601)));
-    let request = server.modern("/mcp", "tools/list", json!({})).header("Mcp-Method", "tools/call");
+    let request = Request::modern("/mcp", "tools/list", json!({})).header("Mcp-Method", "tools/call");
     let reply = request.send(&server);
     assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!(-32020)));
 }
@@ -130,15 +130,14 @@ fn a_client_that_takes_anything_is_served() {
 
 #[test]
 fn closing_the_connection_calls_the_work_off() {
-    let server = Server::start(&["--mcp-stateless"]);
     let params = call("fixture_sleep", json!({"ms": 50_000}));
-    let modern_call = server.modern("/mcp", "tools/call", params.clone());
+    let modern_call = Request::modern("/mcp", "tools/call", params.clone());
     let legacy_call = Request::new("POST", "/mcp")
         .header("MCP-Protocol-Version", LEGACY)
         .json(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
     let mut streamed = call("fixture_sleep", json!({"ms": 50_000, "steps": 1000}));
     streamed["_meta"] = json!({"progressToken": 1});
-    for request in [modern_call, legacy_call, server.modern("/mcp", "tools/call", streamed)] {
+    for request in [modern_call, legacy_call, Request::modern("/mcp", "tools/call", streamed)] {
         let server = Server::start(&["--mcp-stateless"]);
         let stream = request.open(&server);
         // The call has begun once the server has read it; it says so in the log.
@@ -206,7 +205,7 @@ fn an_answer_of_twenty_megabytes_arrives_whole() {
     let content = |answer: &Value| answer["result"]["structuredContent"]["content"].as_str().unwrap().len();
     let mut session = server.session("/mcp");
     assert_eq!(content(&session.call("fixture_repeat", &json!({"bytes": bytes}))), bytes);
-    let request = server.modern("/mcp", "tools/call", call("fixture_repeat", json!({"bytes": bytes})));
+    let request = Request::modern("/mcp", "tools/call", call("fixture_repeat", json!({"bytes": bytes})));
     assert_eq!(content(&request.send(&server).json()), bytes);
 }
 
@@ -214,7 +213,7 @@ fn an_answer_of_twenty_megabytes_arrives_whole() {
 fn a_panicking_tool_is_answered_and_the_server_lives_on() {
     let server = Server::start(&[]);
     let panic = call("fixture_fail", json!({"outcome": "panic"}));
-    let reply = server.modern("/mcp", "tools/call", panic.clone()).send(&server);
+    let reply = Request::modern("/mcp", "tools/call", panic.clone()).send(&server);
     assert_eq!(reply.json()["error"]["code"], -32603);
     let mut session = server.session("/mcp");
     assert_eq!(session.request("tools/call", &panic)["error"]["code"], -32603);
@@ -225,7 +224,7 @@ fn a_panicking_tool_is_answered_and_the_server_lives_on() {
 fn a_contract_with_rpc_errors_keeps_its_codes_in_both_eras() {
     let server = Server::start(&[]);
     let failing = call("routed_find", json!({"query": "fail"}));
-    let newer = server.modern("/mcp", "tools/call", failing.clone()).send(&server).json();
+    let newer = Request::modern("/mcp", "tools/call", failing.clone()).send(&server).json();
     let older = server.session("/mcp").request("tools/call", &failing);
     for answer in [newer, older] {
         assert_eq!(answer["error"]["code"], -32002, "{answer}");
@@ -237,20 +236,20 @@ fn a_contract_with_rpc_errors_keeps_its_codes_in_both_eras() {
 fn each_toolset_has_an_address_of_its_own() {
     let server = Server::start_bare(&["--mcp-enabled"]);
     let names = |path: &str| -> Vec<String> {
-        let list = server.modern(path, "tools/list", json!({})).send(&server).json();
+        let list = Request::modern(path, "tools/list", json!({})).send(&server).json();
         let tools = list["result"]["tools"].as_array().unwrap().clone();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(names("/mcp/text"), ["get_kb_content", "get_kb_info"]);
     assert_eq!(names("/mcp"), names("/mcp/"));
-    assert_eq!(server.modern("/mcp/nothing", "tools/list", json!({})).send(&server).status, 404);
+    assert_eq!(Request::modern("/mcp/nothing", "tools/list", json!({})).send(&server).status, 404);
 }
 
 #[test]
 fn headers_narrow_what_a_request_sees_and_calls() {
-    let server = Server::start_bare(&["--mcp-enabled"]);
+    let server = Server::start_bare(&["--mcp-enabled", "--toolsets", "text"]);
     let list = |name: &str, value: &str| {
-        let request = server.modern("/mcp", "tools/list", json!({})).header(name, value);
+        let request = Request::modern("/mcp", "tools/list", json!({})).header(name, value);
         request.send(&server).json()["result"]["tools"].as_array().unwrap().len()
     };
     assert_eq!(list("X-MCP-Toolsets", "text"), 2);
@@ -258,7 +257,7 @@ fn headers_narrow_what_a_request_sees_and_calls() {
     assert_eq!(list("X-MCP-Tools", "get_kb_info"), 1);
     assert_eq!(list("X-MCP-Exclude-Tools", "get_kb_info"), 1);
     assert_eq!(list("X-MCP-Readonly", "true"), 2);
-    let request = server.modern("/mcp", "tools/call", call("get_kb_info", json!({})));
+    let request = Request::modern("/mcp", "tools/call", call("get_kb_info", json!({})));
     let reply = request.header("X-MCP-Exclude-Tools", "get_kb_info").send(&server);
     assert_eq!(reply.json()["error"]["code"], -32602);
 }
@@ -266,11 +265,11 @@ fn headers_narrow_what_a_request_sees_and_calls() {
 #[test]
 fn mcp_is_off_unless_enabled_and_moves_where_it_is_told() {
     let server = Server::start_bare(&[]);
-    assert_eq!(server.modern("/mcp", "tools/list", json!({})).send(&server).status, 404);
+    assert_eq!(Request::modern("/mcp", "tools/list", json!({})).send(&server).status, 404);
     let server = Server::start_bare(&["--mcp-enabled", "--mcp-http-endpoint", "/agents/mcp"]);
-    assert_eq!(server.modern("/mcp", "tools/list", json!({})).send(&server).status, 404);
-    assert_eq!(server.modern("/agents/mcp", "tools/list", json!({})).send(&server).status, 200);
-    assert_eq!(server.modern("/agents/mcp/text", "tools/list", json!({})).send(&server).status, 200);
+    assert_eq!(Request::modern("/mcp", "tools/list", json!({})).send(&server).status, 404);
+    assert_eq!(Request::modern("/agents/mcp", "tools/list", json!({})).send(&server).status, 200);
+    assert_eq!(Request::modern("/agents/mcp/text", "tools/list", json!({})).send(&server).status, 200);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ibid::mcp::fixtures;
 use ibid_tools::{Call, JsonObject, ToolTable, text};
 use serde_json::{Value, json};
 
-use crate::harness::{Pipes, Server};
+use crate::harness::{Pipes, Request, Server, printed};
 
 #[tokio::test]
 async fn every_example_gives_the_same_json_everywhere() {
@@ -38,7 +38,7 @@ async fn every_example_gives_the_same_json_everywhere() {
                 ("session", session.request("tools/call", &params)["result"].clone()),
                 (
                     "modern",
-                    server.modern("/mcp", "tools/call", params).send(&server).json()["result"].clone(),
+                    Request::modern("/mcp", "tools/call", params).send(&server).json()["result"].clone(),
                 ),
             ];
             for (surface, result) in surfaces {
@@ -48,6 +48,11 @@ async fn every_example_gives_the_same_json_everywhere() {
             }
             let reply = server.post(&format!("/api/v1/tools/{name}"), &arguments);
             assert_eq!(reply.json(), expected, "{name} over HTTP");
+            // The command line does not offer the fixtures.
+            if !matches!(tool.toolset(), "fixtures" | "routed") {
+                let answer = printed(&["call", "--kb-file", path, name, "--json", example]);
+                assert_eq!(answer, expected, "{name} on the command line");
+            }
             compared += 1;
         }
     }

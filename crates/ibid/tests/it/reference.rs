@@ -51,3 +51,45 @@ fn mentioned(text: &str) -> Vec<String> {
         })
         .collect()
 }
+
+/// The code blocks of a page in this language.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let fence = format!("```{language}\n");
+    text.split(fence.as_str()).skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+/// The snippets of the page on clients are what `install-client` writes, apart from folders and programs.
+#[test]
+fn snippets_for_clients_are_what_is_written_for_them() {
+    let page = fs::read_to_string(repository().join("docs/clients.md")).unwrap();
+    let section = |title: &str| {
+        let start = page.find(&format!("\n## {title}\n")).unwrap_or_else(|| panic!("no section {title}"));
+        page[start + 4..].split("\n## ").next().unwrap().to_owned()
+    };
+    for (client, title, language) in [
+        ("claude-code", "Claude Code", "json"),
+        ("claude-desktop", "Claude Desktop", "json"),
+        ("cursor", "Cursor", "json"),
+        ("vscode", "VS Code", "json"),
+        ("codex", "Codex", "toml"),
+        ("gemini", "Gemini CLI", "json"),
+    ] {
+        let world = World::new();
+        let written = world.ok(&["install-client", client, "--dry-run"]);
+        let written = written
+            .replace(env!("CARGO_BIN_EXE_ibid"), "ibid")
+            .replace(world.vault().canonicalize().unwrap().to_str().unwrap(), "/path/to/notes");
+        let section = section(title);
+        let snippet = blocks(&section, language)[0]
+            .replace("/full/path/to/ibid", "ibid")
+            .replace("${workspaceFolder}", "/path/to/notes");
+        let same = match language {
+            "json" => {
+                let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+                parse(&written) == parse(&snippet)
+            }
+            _ => written.trim() == snippet.trim(),
+        };
+        assert!(same, "{client}: {snippet}\nis not\n{written}");
+    }
+}

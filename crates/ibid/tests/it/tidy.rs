@@ -102,7 +102,6 @@ fn what_belongs_to_one_place_stays_there() {
             word: "std::env::",
             to: &["crates/ibid/src/config/", "crates/ibid/tests/", "crates/ibid-core/tests/"],
         },
-        Confined { word: "println!", to: &[] },
         Confined { word: "#[ignore", to: &[] },
         Confined { word: concat!("TO", "DO"), to: &[] },
         Confined { word: concat!("to", "do!("), to: &[] },

@@ -5,6 +5,7 @@
 //! with fused operations differ in the last digits.
 
 #![allow(unsafe_code)]
+#![allow(clippy::cast_ptr_alignment, reason = "loads and stores are those that need no alignment")]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -115,7 +116,7 @@ pub(super) fn available() -> impl Iterator<Item = &'static Kernel> {
 }
 
 /// Cuts `count` rows into parts of nearly the same size, none above `most`.
-fn parts(count: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn parts(count: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let parts = count.div_ceil(most);
     (0..parts).map(move |part| {
         let begin = part * count / parts;

@@ -1,9 +1,8 @@
 //! NEON, which every 64-bit Arm processor has: four rows times sixteen columns.
 
 use std::arch::aarch64::{
-    vaddq_f32, vcvtq_f32_s32, vdupq_n_f32, vdupq_n_s32, vfmaq_n_f32, vget_high_s16, vget_low_s8,
-    vget_low_s16, vld1q_f32, vld2q_s8, vmlal_high_n_s16, vmlal_n_s16, vmovl_high_s8, vmovl_s8, vmulq_f32,
-    vmulq_n_f32, vst1q_f32,
+    vaddq_f32, vcvtq_f32_s32, vdupq_n_f32, vdupq_n_s32, vfmaq_n_f32, vget_low_s8, vget_low_s16, vld1q_f32,
+    vld2q_s8, vmlal_high_n_s16, vmlal_n_s16, vmovl_high_s8, vmovl_s8, vmulq_f32, vmulq_n_f32, vst1q_f32,
 };
 
 use super::{Kernel, LinearTile, PANEL, ProductTile, elementwise, math};

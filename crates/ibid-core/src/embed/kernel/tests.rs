@@ -1,5 +1,7 @@
 //! Every kernel against plain arithmetic.
 
+#![allow(clippy::float_cmp, reason = "what is the same must be the same to the last bit")]
+
 use super::*;
 
 /// Numbers that look random and are the same in every run.
@@ -142,10 +144,7 @@ fn elementwise_functions_follow_their_definitions() {
 
 #[test]
 fn the_best_kernel_uses_the_processor() {
-    let expected = if cfg!(target_arch = "aarch64") { "neon" } else { best().name };
-    assert_eq!(best().name, expected);
+    let native = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    assert_eq!(best().name != "portable", native);
     assert_eq!(available().last().map(|kernel| kernel.name), Some("portable"));
-    if cfg!(target_arch = "x86_64") {
-        assert_ne!(best().name, "portable");
-    }
 }

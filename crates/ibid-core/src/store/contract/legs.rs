@@ -273,7 +273,7 @@ fn long_questions_are_answered(store: &dyn Store) {
         store,
         vec![document("a.md", "A", &["the zebra crossed"]), document("b.md", "B", &["common filler words"])],
     );
-    let filler: String = (0..600).map(|n| format!("filler{n} common ")).collect();
+    let filler = (0..600).map(|n| format!("filler{n} common")).collect::<Vec<_>>().join(" ");
     let answer = store.lexical(&words(&format!("{filler} zebra"))).unwrap();
     assert!(documents_of(&answer).contains(&ids[0].0));
 }
@@ -331,7 +331,7 @@ fn the_nearest_come_first(store: &dyn Store) {
     let embeddings = vec![
         embedding("A", "north", &[0.0, 1.0]),
         embedding("A", "east", &[1.0, 0.0]),
-        embedding("B", "north-east", &[0.7071, 0.7071]),
+        embedding("B", "north-east", &[0.6, 0.8]),
         embedding("C", "same", &[-1.0, 0.0]),
     ];
     store.apply(WriteBatch { embeddings, ..WriteBatch::default() }).unwrap();

@@ -20,10 +20,10 @@ pub(super) fn corrupt(what: &str) -> StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        let code = match &error {
-            rusqlite::Error::SqliteFailure(code, _) => code,
-            rusqlite::Error::SqlInputError { error: code, .. } => code,
-            _ => return corrupt("a stored value has an unexpected form"),
+        let (rusqlite::Error::SqliteFailure(code, _) | rusqlite::Error::SqlInputError { error: code, .. }) =
+            &error
+        else {
+            return corrupt("a stored value has an unexpected form");
         };
         match code.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy,

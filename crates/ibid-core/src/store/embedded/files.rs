@@ -24,8 +24,10 @@ pub(super) fn stored_files_below(
 ) -> StoreResult<Vec<StoredFile>> {
     // `0` follows `/`, so the range holds exactly what begins with the path and a slash.
     let mut select = connection.prepare_cached(
-        "SELECT path, size, modified_ns, hash, outcome FROM files
-         WHERE source = ?1 AND (path = ?2 OR (path > ?2 || '/' AND path < ?2 || '0')) ORDER BY path",
+        "SELECT path, size, modified_ns, hash, outcome FROM files WHERE source = ?1 AND path = ?2
+         UNION ALL
+         SELECT path, size, modified_ns, hash, outcome FROM files
+         WHERE source = ?1 AND path > ?2 || '/' AND path < ?2 || '0'",
     )?;
     collect(select.query([source, path])?)
 }

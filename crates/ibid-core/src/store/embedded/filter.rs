@@ -78,10 +78,9 @@ impl Conditions {
         order: &str,
         paging: Option<Paging>,
     ) -> StoreResult<Vec<DocumentId>> {
-        let mut sql = self.sql("id") + " ORDER BY " + order;
-        if let Some(paging) = paging {
-            sql += &format!(" LIMIT {} OFFSET {}", paging.limit, paging.offset);
-        }
+        let limit = paging
+            .map_or_else(String::new, |paging| format!(" LIMIT {} OFFSET {}", paging.limit, paging.offset));
+        let sql = self.sql("id") + " ORDER BY " + order + &limit;
         let mut select = connection.prepare(&sql)?;
         let ids = select.query_map(params_from_iter(&self.values), |row| row.get(0).map(DocumentId))?;
         Ok(ids.collect::<Result<_, _>>()?)

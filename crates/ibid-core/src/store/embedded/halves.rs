@@ -78,7 +78,7 @@ mod tests {
             let error = (from_half(to_half(number)) - number).abs();
             assert!(error <= number.abs() / 2048.0 + 3e-8, "{number}: {error}");
         }
-        assert_eq!(from_half(to_half(1e9)), f32::INFINITY);
+        assert!(from_half(to_half(1e9)).is_infinite());
     }
 
     #[test]

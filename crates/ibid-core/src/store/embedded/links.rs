@@ -164,7 +164,7 @@ impl Resolver<'_> {
             found = self.exactly(bare)?;
         }
         if found.is_empty() {
-            found = self.below_any_folder(bare, |path| path.to_owned())?;
+            found = self.below_any_folder(bare, ToOwned::to_owned)?;
         }
         if let (true, Some(label)) = (found.is_empty(), label) {
             found = self.exactly(label)?;

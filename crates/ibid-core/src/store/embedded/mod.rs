@@ -246,6 +246,10 @@ impl Store for EmbeddedStore {
         self.connections.snapshot(|connection| read::named(connection, name))
     }
 
+    fn called(&self, names: &[&str], most: usize) -> StoreResult<Vec<DocumentId>> {
+        self.connections.snapshot(|connection| read::called(connection, names, most))
+    }
+
     fn links_from(&self, document: DocumentId) -> StoreResult<Vec<StoredLink>> {
         self.connections.snapshot(|connection| links::links_from(connection, document))
     }
@@ -261,13 +265,11 @@ impl Store for EmbeddedStore {
     fn similar_terms(&self, term: &str, limit: usize) -> StoreResult<Vec<(String, u64)>> {
         let state = self.connections.read(read::state)?;
         let Some(loaded) = self.lexical.at(origin(&state)) else { return Ok(Vec::new()) };
-        match lexical::undisturbed(|| lexical::similar(&loaded, term, limit)) {
-            Some(Ok(found)) => Ok(found),
-            Some(Err(_)) | None => {
-                self.lexical.found_damaged();
-                Ok(Vec::new())
-            }
-        }
+        let Some(Ok(found)) = lexical::undisturbed(|| lexical::similar(&loaded, term, limit)) else {
+            self.lexical.found_damaged();
+            return Ok(Vec::new());
+        };
+        Ok(found)
     }
 
     fn nearest(&self, query: &VectorQuery) -> StoreResult<Candidates> {

@@ -133,6 +133,23 @@ pub(super) fn named(connection: &Connection, name: &str) -> StoreResult<Vec<Docu
     summaries(connection, &ids.collect::<Result<Vec<_>, _>>()?)
 }
 
+/// Documents with one of these stems, titles or aliases, whatever the case, by number.
+pub(super) fn called(connection: &Connection, names: &[&str], most: usize) -> StoreResult<Vec<DocumentId>> {
+    let mut select =
+        connection.prepare_cached("SELECT DISTINCT document FROM names WHERE folded = ?1 LIMIT ?2")?;
+    let mut found = Vec::new();
+    for name in names {
+        let ids = select.query_map((names::fold(name), most as i64 + 1), |row| row.get(0).map(DocumentId))?;
+        let ids = ids.collect::<Result<Vec<_>, _>>()?;
+        if ids.len() <= most {
+            found.extend(ids);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
 /// Documents in source and path order.
 pub(super) fn documents(
     connection: &Connection,

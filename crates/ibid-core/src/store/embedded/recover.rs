@@ -54,7 +54,7 @@ pub(super) fn catch_up(
     need: Need,
     state: &State,
 ) -> StoreResult<()> {
-    let origin = Origin { record: state.record, generation: state.text_generation };
+    let origin = Origin { record: state.record, generation: state.generation };
     if let Need::Changes(since) = need {
         let outcome = lexical::undisturbed(|| {
             let writer = Writer::open(lexical.directory(), load(connection, since)?)?;

@@ -56,6 +56,7 @@ forward! {
     chunks(refs: &[ibid_api::ChunkRef]) -> Vec<crate::store::StoredChunk>;
     chunks_of(document: ibid_api::DocumentId) -> Vec<crate::store::StoredChunk>;
     named(name: &str) -> Vec<ibid_api::DocumentSummary>;
+    called(names: &[&str], most: usize) -> Vec<ibid_api::DocumentId>;
     links_from(document: ibid_api::DocumentId) -> Vec<crate::store::StoredLink>;
     links_to(document: ibid_api::DocumentId) -> Vec<ibid_api::DocumentId>;
     lexical(query: &LexicalQuery) -> crate::store::Candidates;
@@ -114,9 +115,12 @@ fn a_crash_between_writing_and_settling_heals() {
     assert!(!store.lexical(&words("beta")).unwrap().behind);
 }
 
+/// A way to damage an index, with its name.
+type Damage = (&'static str, fn(&Path));
+
 #[test]
 fn a_missing_or_garbled_index_heals() {
-    let damage: &[(&str, fn(&Path))] = &[
+    let damage: &[Damage] = &[
         ("removed", |index| fs::remove_dir_all(index).unwrap()),
         ("empty", |index| {
             fs::remove_dir_all(index).unwrap();

@@ -2,7 +2,7 @@
 
 mod zip;
 
-use std::{fs, path::PathBuf};
+use std::{fmt::Write as _, fs, path::PathBuf};
 
 use clap::Args;
 use ibid_api::{Error, ErrorCode, Result};
@@ -126,7 +126,10 @@ fn pretty(value: &Value) -> Result<Vec<u8>> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]

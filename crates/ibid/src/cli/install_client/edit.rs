@@ -113,27 +113,24 @@ fn add_toml(before: &str, target: &Target, name: &str, entry: &Entry) -> Result<
     });
     let section = section.as_table_like_mut().ok_or_else(|| unreadable(target, name, entry))?;
     let args: toml_edit::Array = entry.args.iter().collect();
-    match section.get_mut(name) {
-        Some(old) => {
-            refuse_foreign(name, old.get("command").and_then(Item::as_str))?;
-            let old = old.as_table_like_mut().ok_or_else(|| unreadable(target, name, entry))?;
-            let same_command = old.get("command").and_then(Item::as_str) == Some(&entry.command);
-            let old_args = old.get("args").and_then(Item::as_array);
-            let same_args = old_args.is_some_and(|old| {
-                old.iter().map(toml_edit::Value::as_str).eq(entry.args.iter().map(|arg| Some(arg.as_str())))
-            });
-            if same_command && same_args {
-                return Ok(Change::None);
-            }
-            old.insert("command", value(&entry.command));
-            old.insert("args", value(args));
+    if let Some(old) = section.get_mut(name) {
+        refuse_foreign(name, old.get("command").and_then(Item::as_str))?;
+        let old = old.as_table_like_mut().ok_or_else(|| unreadable(target, name, entry))?;
+        let same_command = old.get("command").and_then(Item::as_str) == Some(&entry.command);
+        let old_args = old.get("args").and_then(Item::as_array);
+        let same_args = old_args.is_some_and(|old| {
+            old.iter().map(toml_edit::Value::as_str).eq(entry.args.iter().map(|arg| Some(arg.as_str())))
+        });
+        if same_command && same_args {
+            return Ok(Change::None);
         }
-        None => {
-            let mut table = Table::new();
-            table.insert("command", value(&entry.command));
-            table.insert("args", value(args));
-            section.insert(name, Item::Table(table));
-        }
+        old.insert("command", value(&entry.command));
+        old.insert("args", value(args));
+    } else {
+        let mut table = Table::new();
+        table.insert("command", value(&entry.command));
+        table.insert("args", value(args));
+        section.insert(name, Item::Table(table));
     }
     Ok(Change::To(root.to_string()))
 }

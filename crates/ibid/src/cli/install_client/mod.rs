@@ -136,7 +136,8 @@ pub(super) fn registered(client: &Client, context: &Context) -> Option<bool> {
     let target = client.target(Scope::User, &context.config).ok()?;
     let text = fs::read_to_string(&target.file).ok()?;
     let command = edit::command_of(&text, &target)?;
-    Some(Path::new(&command).is_absolute().then(|| Path::new(&command).exists()).unwrap_or(true))
+    let command = Path::new(&command);
+    Some(!command.is_absolute() || command.exists())
 }
 
 #[cfg(test)]

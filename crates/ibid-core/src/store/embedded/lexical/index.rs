@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path, sync::Arc, time::SystemTime};
 
-use ibid_api::{DocumentId, DocumentSummary, Generation};
+use ibid_api::{ContentHash, DocumentId, DocumentSummary, Generation};
 use tantivy::{
     Index, IndexWriter, ReloadPolicy, Searcher, TantivyError, Term,
     directory::{MmapDirectory, error::OpenReadError},
@@ -31,8 +31,7 @@ pub(in super::super) struct Origin {
 
 impl Origin {
     fn to_payload(self) -> String {
-        let record: String = self.record.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{FORMAT} {record} {}", self.generation.0)
+        format!("{FORMAT} {} {}", ContentHash::from_bytes(self.record), self.generation.0)
     }
 
     fn from_payload(payload: &str) -> Option<Self> {
@@ -156,7 +155,7 @@ impl Load {
 
 /// Writes to the index. Nothing is seen by readers before `commit`.
 pub(in super::super) struct Writer {
-    writer: IndexWriter<Entry>,
+    index: IndexWriter<Entry>,
     fields: Fields,
     maker: EntryMaker,
 }
@@ -194,12 +193,12 @@ impl Writer {
             .build();
         let writer = index.writer_with_options(options)?;
         writer.set_merge_policy(Box::new(merge_policy()));
-        Ok(Self { writer, fields, maker: EntryMaker::new(fields) })
+        Ok(Self { index: writer, fields, maker: EntryMaker::new(fields) })
     }
 
     /// Removes a document.
     pub(in super::super) fn remove(&self, document: DocumentId) {
-        self.writer.delete_term(Term::from_field_u64(self.fields.document, document.0 as u64));
+        self.index.delete_term(Term::from_field_u64(self.fields.document, document.0 as u64));
     }
 
     /// Adds a document that is not there.
@@ -222,18 +221,18 @@ impl Writer {
     }
 
     fn add_entry(&self, entry: Entry) -> StoreResult<()> {
-        self.writer.add_document(entry).map(|_| ()).map_err(|problem| error::index(&problem))
+        self.index.add_document(entry).map(|_| ()).map_err(|problem| error::index(&problem))
     }
 
     /// Makes everything visible to readers, and waits until segments are merged.
     pub(in super::super) fn commit(mut self, origin: Origin) -> StoreResult<()> {
         let mut commit = || {
-            let mut prepared = self.writer.prepare_commit()?;
+            let mut prepared = self.index.prepare_commit()?;
             prepared.set_payload(&origin.to_payload());
             prepared.commit()
         };
         commit().map_err(|problem| error::index(&problem))?;
-        self.writer.wait_merging_threads().map_err(|problem| error::index(&problem))
+        self.index.wait_merging_threads().map_err(|problem| error::index(&problem))
     }
 }
 

@@ -24,6 +24,9 @@ use crate::{
 
 /// Of a long text, this many terms of each view are looked for: the rarest for how often they appear.
 const MOST_TERMS: usize = 48;
+/// Skipping what cannot be among the best pays for this many terms; with more, keeping them in order costs
+/// more than it saves.
+const FEW_TERMS: usize = 8;
 /// A prefix stands for at most this many words.
 const PREFIX_WORDS: usize = 50;
 
@@ -212,7 +215,8 @@ impl<'a> Parts<'a> {
         }
         let unrestricted = conditions.is_empty() && self.excluded.is_empty();
         let scored = self.scored.into_iter().map(|query| (Occur::Should, query));
-        if self.required.is_empty() && unrestricted && asks_for_words {
+        let few = scored.len() <= FEW_TERMS;
+        if self.required.is_empty() && unrestricted && asks_for_words && few {
             // Nothing but terms: the index skips what cannot be among the best.
             return Plan::Scored(Box::new(BooleanQuery::new(scored.collect())));
         }

@@ -47,10 +47,9 @@ pub(in super::super) fn similar(
     let views = views(word, Language::Other);
     let Some(word) = views.exact.get(0).map(|token| token.term.to_owned()) else { return Ok(Vec::new()) };
     let furthest = match word.chars().count() {
-        0..4 => 0,
         4..8 => 1,
-        // The automaton grows with the word; nobody types one this long by hand.
         8..64 => 2,
+        // A short word is near too many others, and nobody types a longer one by hand.
         _ => 0,
     };
     let field = loaded.fields.exact;

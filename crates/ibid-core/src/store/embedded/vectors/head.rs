@@ -92,6 +92,9 @@ impl Head {
         let (model, dead) = rest.split_at(model_bytes);
         let model = std::str::from_utf8(model).map_err(|_| damaged("its head is not readable"))?.to_owned();
         let dead = RoaringBitmap::deserialize_from(dead).map_err(|_| damaged("its head is not readable"))?;
+        if dead.max().is_some_and(|slot| u64::from(slot) >= rows) {
+            return Err(damaged("its head is not readable"));
+        }
         let layout = Layout::new(dimensions);
         Ok(Self { generation: long(16), epoch: long(24), layout, rows: rows as u32, model, dead })
     }

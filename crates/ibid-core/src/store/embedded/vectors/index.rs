@@ -228,25 +228,18 @@ impl VectorIndex {
         let wanted = CANDIDATES.max(limit.saturating_mul(CANDIDATES_PER_HIT));
         let signs = signs(query);
         let row_bytes = self.head.layout.signs;
-        match &allowed {
-            Some(allowed) => {
-                let slots: Vec<u32> = allowed.iter().take_while(|slot| *slot < rows).collect();
-                let row = |slot: u32| &self.signs[slot as usize * row_bytes..][..row_bytes];
-                let distances: Vec<u16> =
-                    slots.iter().map(|slot| self.kernel.distance(&signs, row(*slot))).collect();
-                closest(&distances, wanted).map(|place| slots[place as usize]).collect()
-            }
-            None => {
-                let mut distances = Vec::with_capacity(rows as usize);
-                self.kernel.distances(&signs, &self.signs, &mut distances);
-                for slot in dead {
-                    if let Some(distance) = distances.get_mut(slot as usize) {
-                        *distance = u16::MAX;
-                    }
-                }
-                closest(&distances, wanted).collect()
-            }
+        let mut distances = Vec::with_capacity(count as usize);
+        if let Some(allowed) = &allowed {
+            let slots: Vec<u32> = allowed.iter().take_while(|slot| *slot < rows).collect();
+            let row = |slot: u32| &self.signs[slot as usize * row_bytes..][..row_bytes];
+            distances.extend(slots.iter().map(|slot| self.kernel.distance(&signs, row(*slot))));
+            return closest(&distances, wanted).map(|place| slots[place as usize]).collect();
         }
+        self.kernel.distances(&signs, &self.signs, &mut distances);
+        for slot in dead {
+            distances[slot as usize] = u16::MAX;
+        }
+        closest(&distances, wanted).collect()
     }
 }
 

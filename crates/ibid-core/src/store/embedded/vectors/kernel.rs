@@ -1,13 +1,15 @@
 //! Scan kernels, chosen at run time for the processor at hand.
 
 #![allow(unsafe_code)]
+#![allow(clippy::cast_ptr_alignment, reason = "loads and stores are those that need no alignment")]
 
 /// Codes of a row come in multiples of this.
 pub(super) const STEP: usize = 32;
 
 /// The functions of one instruction set; only reachable when the processor has the instructions.
 pub(super) struct Kernel {
-    pub(super) name: &'static str,
+    #[cfg(test)]
+    name: &'static str,
     dot: unsafe fn(&[i16], &[u8]) -> i32,
     distance: unsafe fn(&[u64], &[u8]) -> u16,
     distances: unsafe fn(&[u64], &[u8], &mut Vec<u16>),
@@ -63,7 +65,13 @@ impl Kernel {
     }
 }
 
-static PORTABLE: Kernel = Kernel { name: "portable", dot: plain_dot, distance, distances };
+static PORTABLE: Kernel = Kernel {
+    #[cfg(test)]
+    name: "portable",
+    dot: plain_dot,
+    distance,
+    distances,
+};
 
 fn plain_dot(query: &[i16], codes: &[u8]) -> i32 {
     query.iter().zip(codes).map(|(query, code)| i32::from(*query) * i32::from(code.cast_signed())).sum()
@@ -86,6 +94,7 @@ macro_rules! sign_functions {
 }
 
 #[inline(always)]
+#[expect(clippy::inline_always, reason = "it must be compiled with the instructions of its caller")]
 fn differing_bits(query: &[u64], signs: &[u8]) -> u16 {
     let mut sum = 0;
     for (query, bytes) in query.iter().zip(signs.chunks_exact(8)) {
@@ -108,9 +117,20 @@ mod x86 {
 
     use super::{Kernel, STEP, differing_bits};
 
-    pub(super) static AVX2: Kernel = Kernel { name: "avx2", dot: dot_avx2, distance, distances };
-    pub(super) static SSE2: Kernel =
-        Kernel { name: "sse2", dot: dot_sse2, distance: super::distance, distances: super::distances };
+    pub(super) static AVX2: Kernel = Kernel {
+        #[cfg(test)]
+        name: "avx2",
+        dot: dot_avx2,
+        distance,
+        distances,
+    };
+    pub(super) static SSE2: Kernel = Kernel {
+        #[cfg(test)]
+        name: "sse2",
+        dot: dot_sse2,
+        distance: super::distance,
+        distances: super::distances,
+    };
 
     sign_functions!("avx2,popcnt");
 
@@ -132,10 +152,9 @@ mod x86 {
             }
         }
         let mut lanes = [0_i32; 8];
+        let sum = _mm256_add_epi32(sums[0], sums[1]);
         // SAFETY: the array has room for 256 bits.
-        unsafe {
-            _mm256_storeu_si256(lanes.as_mut_ptr().cast::<__m256i>(), _mm256_add_epi32(sums[0], sums[1]))
-        };
+        unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast::<__m256i>(), sum) }
         lanes.iter().sum()
     }
 
@@ -171,8 +190,13 @@ mod arm {
 
     use super::Kernel;
 
-    pub(super) static NEON: Kernel =
-        Kernel { name: "neon", dot, distance: super::distance, distances: super::distances };
+    pub(super) static NEON: Kernel = Kernel {
+        #[cfg(test)]
+        name: "neon",
+        dot,
+        distance: super::distance,
+        distances: super::distances,
+    };
 
     /// # Safety
     /// Both slices have the same length, a multiple of sixteen.

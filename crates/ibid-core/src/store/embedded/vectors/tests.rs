@@ -1,5 +1,7 @@
 //! The index as its users see it.
 
+#![allow(clippy::needless_range_loop, reason = "a number stands for a key and a vector alike")]
+
 use std::{
     collections::HashSet,
     fs,
@@ -34,7 +36,9 @@ impl Random {
 
 fn unit(mut vector: Vec<f32>) -> Vec<f32> {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
-    vector.iter_mut().for_each(|value| *value /= length);
+    for value in &mut vector {
+        *value /= length;
+    }
     vector
 }
 
@@ -353,6 +357,8 @@ fn readers_see_whole_commits_while_a_writer_works() {
             }
             writer.commit(generation).unwrap();
         }
-        readers.into_iter().for_each(|reader| reader.join().unwrap());
+        for reader in readers {
+            reader.join().unwrap();
+        }
     });
 }

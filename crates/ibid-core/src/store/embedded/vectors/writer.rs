@@ -181,8 +181,7 @@ impl VectorWriter {
 
     /// Reads a file of the epoch as far as it has rows.
     fn read(&self, place: usize) -> Result<Vec<u8>, VectorError> {
-        let [files @ ..] = self.head.layout.files(self.head.epoch);
-        let (name, bytes) = &files[place];
+        let (name, bytes) = &self.head.layout.files(self.head.epoch)[place];
         let content = fs::read(self.directory.join(name))?;
         if content.len() != self.head.rows as usize * bytes {
             return Err(VectorError::Damaged("a file is cut short"));
