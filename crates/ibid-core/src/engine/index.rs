@@ -184,7 +184,7 @@ fn reply(opened: &Opened, mut report: Report, full: bool) -> Result<IndexReply> 
         failed: report.tally.failed,
         documents: summary.documents,
         chunks: summary.chunks,
-        generation: summary.generation,
+        generation: report.generation,
         warnings: report.tally.take_warnings(),
     })
 }

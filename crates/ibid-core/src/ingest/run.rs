@@ -7,7 +7,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use ibid_api::{RelPath, Warning, WarningCode};
+use ibid_api::{Generation, RelPath, Warning, WarningCode};
 use serde_json::json;
 
 use super::{
@@ -70,6 +70,8 @@ pub(crate) struct Report {
     pub(crate) tally: Tally,
     /// Whether every source was looked at completely.
     pub(crate) complete: bool,
+    /// The last write that is searchable because of this run. Others may have written more since.
+    pub(crate) generation: Generation,
 }
 
 /// What remains to be known of a source between runs.
@@ -140,8 +142,8 @@ impl<'a> Run<'a> {
             }
         }
         writer.flush()?;
-        self.settle()?;
-        Ok(Report { tally, complete })
+        let generation = self.settle()?;
+        Ok(Report { tally, complete, generation })
     }
 
     /// Brings these paths of a source, and everything below them, up to date.
@@ -174,8 +176,8 @@ impl<'a> Run<'a> {
         }
         remove(&source.name, plan.gone(), &mut writer, &mut tally)?;
         writer.flush()?;
-        self.settle()?;
-        Ok(Report { tally, complete: false })
+        let generation = self.settle()?;
+        Ok(Report { tally, complete: false, generation })
     }
 
     /// How many files differ from what is stored, as far as can be told without reading any.
@@ -349,11 +351,11 @@ impl<'a> Run<'a> {
 
     /// Makes what was written searchable, by this run or by one that was cut short. Costs nothing when
     /// there is nothing to do.
-    fn settle(&self) -> Result<(), RunError> {
+    fn settle(&self) -> Result<Generation, RunError> {
         self.progress.begin(Step::Index, None);
-        self.store.settle()?;
+        let generation = self.store.settle()?;
         self.progress.end();
-        Ok(())
+        Ok(generation)
     }
 
     fn last_look(&self, source: &str) -> Result<Option<Look>, RunError> {

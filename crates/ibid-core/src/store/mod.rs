@@ -67,6 +67,7 @@ pub trait Store: Send + Sync {
     /// searchable only with the next `settle`.
     fn apply(&self, batch: WriteBatch) -> StoreResult<Applied>;
     /// Makes everything applied so far searchable, by whoever wrote it, and drops what nothing refers to.
+    /// Returns a write that every later answer includes and says so, whatever others write meanwhile.
     fn settle(&self) -> StoreResult<Generation>;
 
     // ----- reading -----

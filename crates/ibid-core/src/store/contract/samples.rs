@@ -121,7 +121,8 @@ pub(crate) fn batch(files: Vec<FileWrite>) -> WriteBatch {
 /// Writes files and makes them searchable.
 pub(crate) fn store_all(store: &dyn Store, files: Vec<FileWrite>) -> Vec<DocumentId> {
     let Applied { documents, generation } = store.apply(batch(files)).unwrap();
-    assert!(store.settle().unwrap() >= generation);
+    store.settle().unwrap();
+    assert!(store.summary().unwrap().searchable >= generation);
     documents
 }
 

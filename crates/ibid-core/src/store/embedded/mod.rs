@@ -120,6 +120,11 @@ impl EmbeddedStore {
         }
     }
 
+    /// The last write that any reader from now on is told it sees, whatever others write in the meantime.
+    fn included(&self, state: &State) -> Generation {
+        self.lexical.at(origin(state)).map_or(state.text_generation, |loaded| loaded.origin.generation)
+    }
+
     fn run_lexical(&self, connection: &Connection, query: &LexicalQuery) -> StoreResult<Candidates> {
         let state = read::state(connection)?;
         let nothing = Candidates { behind: state.text_generation.0 > 0, ..Candidates::default() };
@@ -166,7 +171,7 @@ impl Store for EmbeddedStore {
             Ok(recover::pruning_is_due(connection)? || embeddings::sweep_is_due(connection)?)
         })?;
         if need == Need::Nothing && !tidy {
-            return Ok(state.generation);
+            return Ok(self.included(&state));
         }
         if !self.connections.may_write() {
             return Err(StoreError::ReadOnly);
@@ -192,7 +197,7 @@ impl Store for EmbeddedStore {
                 Ok(())
             })?;
         }
-        Ok(state.generation)
+        Ok(self.included(&state))
     }
 
     fn generation(&self) -> StoreResult<Generation> {
