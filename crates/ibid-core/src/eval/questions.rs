@@ -10,7 +10,10 @@ use super::Question;
 pub fn title_questions(documents: &[DocumentSummary]) -> Vec<Question> {
     let mut titles: HashMap<String, Vec<&DocumentSummary>> = HashMap::new();
     for document in documents {
-        titles.entry(document.title.trim().to_lowercase()).or_default().push(document);
+        // Titles that differ only in case and punctuation name the same thing to a person.
+        let mut words = document.title.to_lowercase();
+        words.retain(char::is_alphanumeric);
+        titles.entry(words).or_default().push(document);
     }
     let mut questions: Vec<Question> = titles
         .into_values()

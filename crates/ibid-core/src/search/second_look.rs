@@ -17,6 +17,8 @@ const DEPTH: usize = 50;
 const NAMED: f32 = 5.0;
 /// A file's name counts less than a title or alias, which somebody chose for readers.
 const FILE_NAME: f32 = 0.8;
+/// A name in another form, such as the singular for the plural, counts less than the name as written.
+const OTHER_FORM: f32 = 0.8;
 /// Words of a query that may begin a name, and words of the longest name looked up.
 const MOST_WORDS: usize = 24;
 const LONGEST_NAME: usize = 8;
@@ -43,8 +45,17 @@ pub(super) fn rank(
     let looked_at = ranked[..top].iter().chain(added);
     let ids: Vec<DocumentId> =
         looked_at.map(|candidate| candidate.chunk.document).filter(|id| seen.insert(*id)).collect();
-    let bonuses: HashMap<DocumentId, f32> =
-        store.summaries(&ids)?.iter().map(|summary| (summary.id, bonus(&asked, summary))).collect();
+    let named: Vec<(DocumentId, Named)> = store
+        .summaries(&ids)?
+        .iter()
+        .filter_map(|summary| Some((summary.id, named(&query.words, &asked, summary)?)))
+        .collect();
+    let bonuses: HashMap<DocumentId, f32> = named
+        .iter()
+        // "Publish Pod" names neither "Publish" nor "Pod" where there is a page called by the whole.
+        .filter(|(_, name)| !named.iter().any(|(_, other)| other.covers(name)))
+        .map(|(id, name)| (*id, name.worth * NAMED))
+        .collect();
     for candidate in ranked.iter_mut() {
         if let Some(&bonus) = bonuses.get(&candidate.chunk.document)
             && bonus > 0.0
@@ -102,20 +113,48 @@ fn possible_names(words: &str) -> Vec<&str> {
     names
 }
 
-fn bonus(asked: &[String], summary: &DocumentSummary) -> f32 {
+/// Where in the query a document is named, and what that is worth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Named {
+    start: usize,
+    length: usize,
+    worth: f32,
+}
+
+impl Named {
+    /// Whether this name is longer and holds the other one.
+    fn covers(&self, other: &Self) -> bool {
+        self.length > other.length
+            && self.start <= other.start
+            && other.start + other.length <= self.start + self.length
+    }
+}
+
+/// The best of a document's names that the query holds, in order and whole.
+fn named(words: &str, asked: &[String], summary: &DocumentSummary) -> Option<Named> {
+    let words = words.to_lowercase();
     let stem = summary.path.stem();
     let title = if summary.title == stem { FILE_NAME } else { 1.0 };
     let names = std::iter::once((summary.title.as_str(), title))
         .chain(summary.metadata.aliases.iter().map(|alias| (alias.as_str(), 1.0)))
         .chain(std::iter::once((stem, FILE_NAME)));
-    names.map(|(name, worth)| share(asked, name) * worth).fold(0.0, f32::max) * NAMED
+    names
+        .filter_map(|(name, worth)| {
+            let (start, length) = place(asked, name)?;
+            let written = if words.contains(&name.to_lowercase()) { 1.0 } else { OTHER_FORM };
+            Some(Named { start, length, worth: worth * written * length as f32 / asked.len() as f32 })
+        })
+        .max_by(|a, b| a.worth.total_cmp(&b.worth))
 }
 
-/// How much of the query a name makes up, when the query holds all of it, in order.
-fn share(asked: &[String], name: &str) -> f32 {
+/// Where the query holds all of a name, and how many words of it that is.
+fn place(asked: &[String], name: &str) -> Option<(usize, usize)> {
     let name = stems(name);
-    let held = !name.is_empty() && asked.windows(name.len()).any(|window| window == name);
-    if held { name.len() as f32 / asked.len() as f32 } else { 0.0 }
+    if name.is_empty() {
+        return None;
+    }
+    let start = asked.windows(name.len()).position(|window| window == name)?;
+    Some((start, name.len()))
 }
 
 /// Stems of whole words; the parts of an identifier share its position and are left out.
@@ -136,11 +175,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_counts_by_how_much_of_the_query_it_is() {
+    fn a_name_counts_when_the_query_holds_all_of_it_in_order() {
         let asked = stems("how do I use Office Hours and what does it do");
-        assert!((share(&asked, "Office Hours") - 2.0 / 3.0).abs() < 1e-6);
-        assert!(share(&asked, "Hours Office") <= 0.0);
-        assert!(share(&asked, "Office Hours 2021") <= 0.0);
+        assert_eq!(asked.len(), 3);
+        assert_eq!(place(&asked, "Office Hours"), Some((1, 2)));
+        assert_eq!(place(&asked, "Hours Office"), None);
+        assert_eq!(place(&asked, "Office Hours 2021"), None);
+    }
+
+    #[test]
+    fn a_longer_name_covers_the_names_inside_it() {
+        let name = |start, length| Named { start, length, worth: 0.5 };
+        assert!(name(1, 3).covers(&name(2, 2)));
+        assert!(!name(1, 2).covers(&name(2, 2)));
+        assert!(!name(1, 2).covers(&name(1, 2)));
     }
 
     #[test]
