@@ -92,7 +92,8 @@ fn check_round(place: &Place, first: u64, last: Option<u64>, round: u64) {
     update(&engine);
     let again = update(&engine);
     assert_eq!((again.added, again.changed, again.removed), (0, 0, 0), "round {round}");
-    assert_eq!(again.unchanged, again.documents, "round {round}");
+    // An empty note, left by a child that was killed while it wrote, is left out but known by its name.
+    assert_eq!(again.unchanged + again.skipped, again.documents, "round {round}");
     let status = call(engine.status()).unwrap();
     assert_eq!(status.index.freshness, Freshness::Fresh, "round {round}");
     assert!(status.warnings.is_empty(), "round {round}: {:?}", status.warnings);
