@@ -30,7 +30,7 @@ await assert.rejects(
 
 const steps = [];
 await client.callTool(
-  { name: 'fixture_sleep', arguments: { ms: 60, steps: 3 } },
+  { name: 'fixture_sleep', arguments: { ms: 400, steps: 3 } },
   { onprogress: (progress) => steps.push(progress.progress) },
 );
 assert.deepEqual(steps, [1, 2, 3]);

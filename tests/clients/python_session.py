@@ -38,7 +38,7 @@ async def use(session):
     async def progress(done, total, message):
         steps.append(done)
 
-    await session.call_tool("fixture_sleep", {"ms": 60, "steps": 3}, progress_callback=progress)
+    await session.call_tool("fixture_sleep", {"ms": 400, "steps": 3}, progress_callback=progress)
     assert steps == [1, 2, 3], steps
     try:
         await session.call_tool("routed_find", {"query": "fail"})

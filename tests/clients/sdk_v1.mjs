@@ -41,7 +41,7 @@ await assert.rejects(
 );
 
 const steps = [];
-await client.callTool({ name: 'fixture_sleep', arguments: { ms: 60, steps: 3 } }, undefined, {
+await client.callTool({ name: 'fixture_sleep', arguments: { ms: 400, steps: 3 } }, undefined, {
   onprogress: (progress) => steps.push(progress.progress),
 });
 assert.deepEqual(steps, [1, 2, 3]);

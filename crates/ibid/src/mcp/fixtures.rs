@@ -97,8 +97,11 @@ struct Slept {
 async fn sleep(input: Sleep, call: Call) -> Result<Slept> {
     tracing::info!("fixture_sleep began");
     let witness = Witness;
+    // The last report is not followed at once by the answer: some clients forget who asked for progress
+    // when both arrive in one read.
+    let pause = Duration::from_millis(input.ms / (u64::from(input.steps) + 1));
     for step in 1..=input.steps {
-        tokio::time::sleep(Duration::from_millis(input.ms / u64::from(input.steps))).await;
+        tokio::time::sleep(pause).await;
         let progress = Progress {
             done: f64::from(step),
             total: Some(f64::from(input.steps)),
@@ -106,6 +109,7 @@ async fn sleep(input: Sleep, call: Call) -> Result<Slept> {
         };
         call.report(progress).await;
     }
+    tokio::time::sleep(pause).await;
     std::mem::forget(witness);
     Ok(Slept { ms: input.ms })
 }

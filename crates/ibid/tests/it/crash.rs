@@ -41,18 +41,31 @@ fn what_was_acknowledged_survives_a_kill_at_any_point() {
     }
     let started = Instant::now();
     sandbox.index();
-    // Points are drawn over a little more than what a whole run takes.
-    let whole = started.elapsed().mul_f64(1.2);
+    // Points are drawn over what a whole run takes, which the load of the machine changes all the time.
+    let mut whole = started.elapsed();
     let mut killed = 0;
     for round in 0..rounds {
-        killed += usize::from(one_round(&sandbox, round, whole));
+        match one_round(&sandbox, round, whole) {
+            Outcome::Killed => {
+                killed += 1;
+                whole = whole.mul_f64(1.1);
+            }
+            Outcome::Ended(after) => whole = after,
+        }
     }
     // A run that always ends before it is killed would prove nothing.
     assert!(killed * 4 > rounds, "only {killed} of {rounds} runs were killed");
 }
 
-/// Whether the run was killed before its end.
-fn one_round(sandbox: &Sandbox, round: usize, whole: Duration) -> bool {
+/// How a run came to its end.
+#[derive(Debug)]
+enum Outcome {
+    Killed,
+    /// By itself, after this long.
+    Ended(Duration),
+}
+
+fn one_round(sandbox: &Sandbox, round: usize, whole: Duration) -> Outcome {
     let acknowledged = format!("acknowledged/{round}.md");
     sandbox.write(&acknowledged, note("Acknowledged", &mark(round, 999)));
     let generation = sandbox.index()["generation"].as_u64().expect("a generation");
@@ -69,8 +82,8 @@ fn one_round(sandbox: &Sandbox, round: usize, whole: Duration) -> bool {
     let delay = whole.mul_f64(random_fraction());
     let mut command = sandbox.command(&["index"]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
-    let was_killed = kill_after(child, delay);
-    let at = format!("round {round}, killed {was_killed} after {delay:?}");
+    let outcome = kill_after(child, delay);
+    let at = format!("round {round}, {outcome:?}, to be killed after {delay:?}");
 
     // Readers work at once, before anybody repairs anything.
     for earlier in [round, random_below(round + 1), 0] {
@@ -94,14 +107,14 @@ fn one_round(sandbox: &Sandbox, round: usize, whole: Duration) -> bool {
     let lags = |warning: &Value| warning["code"] == "INDEX_CATCHING_UP";
     assert!(!reply["warnings"].as_array().expect("a list of warnings").iter().any(lags), "{at}: {reply}");
     assert_eq!(reply["generation"], sandbox.status()["index"]["generation"], "{at}");
-    was_killed
+    outcome
 }
 
-fn kill_after(mut child: Child, delay: Duration) -> bool {
+fn kill_after(mut child: Child, delay: Duration) -> Outcome {
     let started = Instant::now();
     while started.elapsed() < delay {
         if child.try_wait().expect("the state of the program").is_some() {
-            return false;
+            return Outcome::Ended(started.elapsed());
         }
         // The point in time is what is tested, so there is nothing else to wait for.
         std::thread::sleep(Duration::from_micros(200));
@@ -109,7 +122,7 @@ fn kill_after(mut child: Child, delay: Duration) -> bool {
     let was_running = child.try_wait().expect("the state of the program").is_none();
     child.kill().expect("a kill");
     child.wait().expect("the end of the program");
-    was_running
+    if was_running { Outcome::Killed } else { Outcome::Ended(started.elapsed()) }
 }
 
 fn count_files(sandbox: &Sandbox) -> u64 {
