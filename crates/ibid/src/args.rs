@@ -24,6 +24,7 @@ use crate::{
         search::SearchArguments,
         serve::ServeArguments,
         status::StatusArguments,
+        sync::SyncArguments,
         tools::ToolsArguments,
     },
     config::layer::Flag,
@@ -154,6 +155,8 @@ pub enum Command {
     Status(StatusArguments),
     /// Check that everything works and say how to fix what does not.
     Doctor(DoctorArguments),
+    /// Keep a source that is a git worktree in step with its remote.
+    Sync(SyncArguments),
     /// Show and change the configuration.
     Config(ConfigArguments),
     /// Serve MCP on stdin and stdout, for an agent that starts ibid itself.

@@ -65,9 +65,10 @@ impl KnowledgeBase {
         self.local.verify().await
     }
 
-    /// Follows changes until the handle is dropped. What changed before counts when `catch_up` says so.
-    pub fn watch(&self, catch_up: bool, on_update: OnUpdate) -> WatchHandle {
-        let options = WatchOptions { catch_up, on_update: Some(on_update), ..WatchOptions::default() };
+    /// Follows changes until the handle is dropped. What changed before counts when `catch_up` says so; new texts
+    /// get their meanings when `embed` does.
+    pub fn watch(&self, catch_up: bool, embed: bool, on_update: OnUpdate) -> WatchHandle {
+        let options = WatchOptions { catch_up, embed, on_update: Some(on_update), ..WatchOptions::default() };
         Watcher::start(&self.local, options)
     }
 }

@@ -5,6 +5,7 @@
 
 mod documents;
 mod index;
+mod links;
 mod status;
 mod turn;
 mod unindexed;
@@ -25,6 +26,7 @@ use ibid_api::{
 };
 
 pub use index::EmbedReply;
+pub use links::{LinkReport, LostLink};
 
 use self::turn::Turn;
 use crate::{

@@ -135,6 +135,12 @@ impl SourceRoot {
         Walk::below(self, path)
     }
 
+    /// Links that are followed at this path and below it (everywhere without one), and where each really leads.
+    pub(super) fn links(&self, path: Option<&RelPath>) -> Vec<(RelPath, RelPath)> {
+        let walk = path.map_or_else(|| self.walk(), |path| self.walk_below(path));
+        if self.follow_links { walk.map(Walk::into_links).unwrap_or_default() } else { Vec::new() }
+    }
+
     /// Whether the rules show this path, whether it exists or not.
     pub fn shows(&self, path: &RelPath, is_folder: bool) -> bool {
         self.rules.shows_path(&self.path, path, is_folder)

@@ -52,6 +52,8 @@ pub struct Walk<'a> {
     levels: Vec<Level>,
     /// Names still to go down by, innermost first; empty when everything is wanted.
     down: Vec<String>,
+    /// Links that were followed, and where each really leads.
+    links: Vec<(RelPath, RelPath)>,
 }
 
 #[derive(Debug)]
@@ -83,7 +85,7 @@ struct Facts {
 impl<'a> Walk<'a> {
     /// Everything. Fails when the root itself cannot be listed.
     pub(super) fn all(root: &'a SourceRoot) -> io::Result<Self> {
-        let mut walk = Self { root, levels: Vec::new(), down: Vec::new() };
+        let mut walk = Self { root, levels: Vec::new(), down: Vec::new(), links: Vec::new() };
         walk.enter(String::new(), root.path().to_owned(), false)?;
         Ok(walk)
     }
@@ -91,9 +93,15 @@ impl<'a> Walk<'a> {
     /// What is at this path and below it. Fails when the root itself cannot be listed.
     pub(super) fn below(root: &'a SourceRoot, path: &RelPath) -> io::Result<Self> {
         let down = path.segments().rev().map(str::to_owned).collect();
-        let mut walk = Self { root, levels: Vec::new(), down };
+        let mut walk = Self { root, levels: Vec::new(), down, links: Vec::new() };
         walk.enter(String::new(), root.path().to_owned(), false)?;
         Ok(walk)
+    }
+
+    /// Goes to the end; says which links were followed on the way, and where each really leads.
+    pub(super) fn into_links(mut self) -> Vec<(RelPath, RelPath)> {
+        while self.next().is_some() {}
+        self.links
     }
 
     fn rules(&self) -> &'a Rules {
@@ -184,6 +192,9 @@ impl<'a> Walk<'a> {
         };
         if !self.rules().shows_path(self.root.path(), &inside, target.is_dir()) {
             return outside(path);
+        }
+        if let Ok(link) = RelPath::parse(&path) {
+            self.links.push((link, inside));
         }
         if !target.is_dir() {
             let regular = target.is_file();

@@ -1,19 +1,27 @@
 //! `ibid status`
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use clap::Args;
 use ibid_api::{EmbeddingState, FileOutcome, FileReport, Freshness, Paging, SkipReason, Status, WatchState};
+use ibid_core::{
+    engine::{LinkReport, LostLink},
+    sync::Syncer,
+};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     Context, Outcome,
     knowledge::Knowledge,
     time::{ago, bytes, count},
 };
-use crate::ui::{
-    printer::{BAD, CAUTION, FAINT, GOOD, PLACE, STRONG},
-    text::safe,
+use crate::{
+    serving,
+    ui::{
+        printer::{BAD, CAUTION, FAINT, GOOD, PLACE, STRONG},
+        text::safe,
+    },
 };
 
 /// Show how fresh the index is and what is in it.
@@ -22,6 +30,9 @@ pub struct StatusArguments {
     /// Say what became of every file: indexed, left out and why, or failed and why.
     #[arg(long)]
     pub coverage: bool,
+    /// List the links that lead to no document, or could lead to several.
+    #[arg(long)]
+    pub links: bool,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
@@ -42,18 +53,27 @@ pub(super) async fn run(arguments: &StatusArguments, context: &Context) -> Outco
     let knowledge = Knowledge::open(context)?;
     // A new process knows nothing of what changed since; a look at names and times tells.
     let _ = context.interrupt.or(knowledge.base.verify()).await;
-    let status = context.interrupt.or(knowledge.engine.status()).await?;
+    let mut status = context.interrupt.or(knowledge.engine.status()).await?;
+    let sync = serving::sync_config(&context.config.values.sync, &knowledge.place);
+    status.sync = Syncer::new(sync, Arc::clone(&knowledge.engine)).status();
     let coverage = if arguments.coverage { Some(coverage(&knowledge, context).await?) } else { None };
+    let links = if arguments.links { Some(context.interrupt.or(knowledge.links()).await?) } else { None };
     if arguments.json {
         let mut value = serde_json::to_value(&status).map_err(|_| ibid_api::Error::internal())?;
         if let Some(coverage) = &coverage {
             value["coverage"] = serde_json::to_value(coverage).map_err(|_| ibid_api::Error::internal())?;
+        }
+        if let Some(links) = &links {
+            value["links"] = links_json(links);
         }
         return context.printer.json(&value);
     }
     overview(&status, &knowledge, context)?;
     if let Some(coverage) = &coverage {
         show_coverage(coverage, context)?;
+    }
+    if let Some(links) = &links {
+        show_links(links, context)?;
     }
     context.printer.warnings(&status.warnings);
     Ok(())
@@ -84,6 +104,9 @@ fn overview(status: &Status, knowledge: &Knowledge<'_>, context: &Context) -> Ou
     if status.watch.state != WatchState::Disabled {
         let state = serde_json::to_value(status.watch.state).ok();
         rows.push(("watching", state.and_then(|state| Some(state.as_str()?.to_owned())).unwrap_or_default()));
+    }
+    if let Some(code) = &status.sync.last_error {
+        rows.push(("git sync", format!("{BAD}failed{BAD:#}: {code}; `ibid sync status` says more")));
     }
     for reason in &index.reindex_reasons {
         rows.push(("rebuild", format!("{BAD}needed{BAD:#}: {reason}; run `ibid reindex`")));
@@ -186,6 +209,41 @@ fn show_coverage(coverage: &Coverage, context: &Context) -> Outcome {
             FileOutcome::Failed { reason } => format!("{BAD}{}{BAD:#}", safe(reason)),
         };
         printer.line(format_args!("  {PLACE}{}{PLACE:#}  {what}", safe(&file.path)))?;
+    }
+    Ok(())
+}
+
+fn links_json(links: &LinkReport) -> Value {
+    let lost = |lost: &LostLink| {
+        json!({
+            "source": lost.source,
+            "path": lost.path,
+            "line": lost.link.line,
+            "target": lost.link.name,
+            "heading": lost.link.fragment,
+        })
+    };
+    json!({
+        "resolved": links.resolved,
+        "unresolved": links.unresolved.iter().map(lost).collect::<Vec<_>>(),
+    })
+}
+
+fn show_links(links: &LinkReport, context: &Context) -> Outcome {
+    let lost = links.unresolved.len() as u64;
+    let all = count(links.resolved + lost, "link");
+    context
+        .printer
+        .line(format_args!("\n{all}, {lost} that lead to no document or could lead to several"))?;
+    for LostLink { path, link, .. } in &links.unresolved {
+        let heading = link.fragment.as_ref().map_or_else(String::new, |heading| format!("#{heading}"));
+        let target = format!("{}{heading}", link.name);
+        context.printer.line(format_args!(
+            "  {PLACE}{}:{}{PLACE:#}  {}",
+            safe(path.as_str()),
+            link.line,
+            safe(&target)
+        ))?;
     }
     Ok(())
 }

@@ -92,8 +92,6 @@ pub struct Values {
     pub watch: WatchValues,
     pub sync: SyncValues,
     pub text: TextValues,
-    pub docs: DocsValues,
-    pub trace: TraceValues,
     pub engine: EngineValues,
 }
 
@@ -210,16 +208,6 @@ values! {
         #[serde(deserialize_with = "filled_path")]
         file: Option<PathBuf>,
         description: String,
-    }
-    DocsValues {
-        #[serde(deserialize_with = "filled_path")]
-        specs_path: Option<PathBuf>,
-    }
-    TraceValues {
-        #[serde(deserialize_with = "filled_path")]
-        workspace: Option<PathBuf>,
-        #[serde(deserialize_with = "filled_text")]
-        branch: Option<String>,
     }
     EngineValues {
         #[serde(deserialize_with = "filled_text")]

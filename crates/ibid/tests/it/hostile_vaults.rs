@@ -1,32 +1,133 @@
 //! Real folders of notes and documentation, where there are any: every one indexes and answers.
 
-use std::{env, fs, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 
 /// The folder of vaults: `IBID_TEST_VAULTS`, else beside the repository.
 pub(crate) fn folder() -> Option<PathBuf> {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/vaults");
-    let folder = env::var_os("IBID_TEST_VAULTS").map_or_else(|| PathBuf::from(beside), PathBuf::from);
-    if folder.is_dir() {
+    let named = env::var_os("IBID_TEST_VAULTS").map(PathBuf::from);
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut beside = above.map(|folder| folder.join("shared/data/vaults"));
+    if let Some(folder) = named.or_else(|| beside.find(|folder| folder.is_dir())).filter(|it| it.is_dir()) {
         return Some(folder);
     }
     eprintln!("skipped: no folder of vaults (set IBID_TEST_VAULTS to include this test)");
     None
 }
 
-#[test]
-fn every_vault_indexes_and_answers() {
-    let Some(folder) = folder() else { return };
-    let mut vaults: Vec<PathBuf> = fs::read_dir(folder)
+/// The vaults, with their names.
+fn vaults() -> Vec<(String, PathBuf)> {
+    let Some(folder) = folder() else { return Vec::new() };
+    let mut vaults: Vec<_> = fs::read_dir(folder)
         .expect("the folder of vaults")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.is_dir())
+        .map(|path| (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), path))
         .collect();
     vaults.sort();
     assert!(!vaults.is_empty());
-    for vault in vaults {
-        let name = vault.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    vaults
+}
+
+/// Every file of a folder that no rule hides: neither its name nor a folder above it begins with a dot, nor is it
+/// of those that are left out everywhere.
+fn visible(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
+    const LEFT_OUT: &[&str] = &["node_modules", "__pycache__", "dist", "build", "target", "out", "Thumbs.db"];
+    for entry in fs::read_dir(folder).expect("a folder of a vault") {
+        let entry = entry.expect("an entry");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with('.') || LEFT_OUT.contains(&name.as_str()) {
+            continue;
+        }
+        if entry.path().is_dir() {
+            visible(&entry.path(), &format!("{prefix}{name}/"), found);
+        } else {
+            found.insert(format!("{prefix}{name}"));
+        }
+    }
+}
+
+#[test]
+fn coverage_accounts_for_every_file_of_every_vault() {
+    for (name, vault) in vaults() {
+        let mut expected = BTreeSet::new();
+        visible(&vault, "", &mut expected);
+        let sandbox = Sandbox::new().with_root(vault.clone());
+        let has_rules = has_gitignore(&vault);
+        sandbox.index();
+        let coverage = sandbox.run(&["status", "--coverage", "--json"]).json()["coverage"].clone();
+        let files = coverage["files"].as_array().expect("a list of files");
+        let seen: BTreeSet<String> =
+            files.iter().map(|file| file["path"].as_str().expect("a path").to_owned()).collect();
+        if has_rules {
+            // What `.gitignore` files hide is hidden; nothing else is.
+            assert!(seen.is_subset(&expected), "{name}");
+        } else {
+            assert_eq!(seen, expected, "{name}");
+        }
+        let number = |value: &Value| value.as_u64().expect("a number");
+        let skipped: u64 = coverage["skipped"].as_object().expect("reasons").values().map(number).sum();
+        let (indexed, failed) = (number(&coverage["indexed"]), number(&coverage["failed"]));
+        assert_eq!(indexed + skipped + failed, files.len() as u64, "{name}");
+        assert_eq!(failed, 0, "{name}");
+        eprintln!("{name}: {indexed} indexed, {skipped} left out with a reason");
+    }
+}
+
+fn has_gitignore(folder: &Path) -> bool {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder of a vault") {
+            let path = entry.expect("an entry").path();
+            if path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ibidignore") {
+                return true;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    false
+}
+
+#[test]
+fn every_link_resolves_or_is_listed() {
+    for (name, vault) in vaults() {
+        let sandbox = Sandbox::new().with_root(vault.clone());
+        sandbox.index();
+        let links = sandbox.run(&["status", "--links", "--json"]).json()["links"].clone();
+        let resolved = links["resolved"].as_u64().expect("a number");
+        let unresolved = links["unresolved"].as_array().expect("a list");
+        eprintln!("{name}: {resolved} links resolve, {} do not", unresolved.len());
+        for link in unresolved {
+            let path = vault.join(link["path"].as_str().expect("a path"));
+            let target = link["target"].as_str().expect("what the link names");
+            let text = String::from_utf8_lossy(&fs::read(&path).expect("the note it stands in")).into_owned();
+            // A name may be written with escapes; its first word is there in any case.
+            let word = target.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+            assert!(word.is_none_or(|word| text.contains(word)), "{name}: {link}");
+            let line = link["line"].as_u64().and_then(|line| usize::try_from(line).ok()).expect("a line");
+            let line = text.lines().nth(line - 1).expect("a line of the note");
+            if name == "kb-engine" {
+                assert!(!line.contains(&format!("[[{target}")), "a wiki link does not resolve: {link}");
+            }
+        }
+        assert!(name != "kb-engine" || resolved >= 409, "{resolved} links of {name} resolve");
+        let shown = sandbox.run(&["status", "--links"]).stdout;
+        assert_eq!(shown.lines().filter(|line| line.starts_with("  ")).count(), unresolved.len(), "{name}");
+    }
+}
+
+#[test]
+fn every_vault_indexes_and_answers() {
+    for (name, vault) in vaults() {
         let sandbox = Sandbox::new().with_root(vault);
         let reply = sandbox.index();
         assert!(reply["documents"].as_u64() > Some(0), "{name}: {reply}");

@@ -184,3 +184,23 @@ fn status_and_health_answer_without_index_and_without_vault() {
     );
     assert_eq!(server.post("/index", &json!({})).refused(), (503, "VAULT_NOT_CONFIGURED".to_owned()));
 }
+
+#[test]
+fn what_a_server_indexes_gets_its_meaning_though_nothing_is_watched() {
+    let vault = Vault::new();
+    let server = vault.serve(&[]);
+    let ready = |server: &super::Server| {
+        let began = std::time::Instant::now();
+        while server.get("/status").data()["index"]["embeddingState"] != "ready" {
+            assert!(began.elapsed() < crate::harness::PATIENCE, "no meanings are made");
+            std::thread::park_timeout(std::time::Duration::from_millis(20));
+        }
+    };
+    ready(&server);
+    vault.write("Barn.md", "# Barn\n\nThe tractor sleeps under the hayloft.\n");
+    assert_eq!(server.post("/index", &json!({})).status, 200);
+    ready(&server);
+    let found = server.post("/search", &json!({"query": "farm vehicle", "mode": "embedding"})).data();
+    let paths: Vec<_> = found["results"].as_array().unwrap().iter().map(|item| &item["path"]).collect();
+    assert!(paths.contains(&&json!("Barn.md")), "{paths:?}");
+}
