@@ -87,6 +87,7 @@ pub fn core_config(values: &Values, place: &Place) -> CoreConfig {
     });
     CoreConfig {
         sources: sources.collect(),
+        decode_legacy: values.index.legacy_encodings,
         chunk_policy: ChunkPolicy::Heading { target: values.index.chunk_target, max: values.index.chunk_max },
         embedding: embedding(values),
         read_only: values.read_only,

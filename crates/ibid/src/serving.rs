@@ -54,7 +54,9 @@ impl Serving {
         let base = assemble::open_engine(config, &place)?;
         let engine = base.engine();
         let sync = sync_config(&config.values.sync, &place);
-        let syncer = sync.is_configured().then(|| Arc::new(Syncer::new(sync, engine.clone())));
+        // A pull writes: into the worktree, and what it brought into the index.
+        let may_pull = sync.is_configured() && !config.values.read_only;
+        let syncer = may_pull.then(|| Arc::new(Syncer::new(sync, engine.clone())));
         Ok(Self { engine, syncer, indexed: Arc::default(), base: Some(base), watching: None })
     }
 

@@ -5,6 +5,7 @@
 
 mod documents;
 mod index;
+mod left_out;
 mod links;
 mod status;
 mod turn;

@@ -228,6 +228,8 @@ fn tools_are_published_as_the_contract_has_them() {
         insta::assert_json_snapshot!(tool.spec.name, tool.describe());
     }
     assert!(toolset.instructions().len() < 1_000);
+    let table = crate::ToolTable::new([toolset]).unwrap();
+    insta::assert_snapshot!("price", format!("{} tokens", table.tokens()));
 }
 
 #[tokio::test]

@@ -226,6 +226,12 @@ async fn clone(context: &Context, arguments: &CloneArguments) -> Outcome {
         Error::new(ErrorCode::SyncNotConfigured, "no repository to clone was named")
             .with_hint("give `--repo ADDRESS`, or set `sync.repo`")
     })?;
+    // A path is meant from here; git runs elsewhere.
+    let local = here.join(&repository);
+    let repository = match local.to_str() {
+        Some(local) if !repository.contains("://") && here.join(&repository).is_dir() => local.to_owned(),
+        _ => repository,
+    };
     let request = CloneRequest {
         repository,
         remote: values.sync.remote.clone(),

@@ -239,6 +239,13 @@ pub const KEYS: &[Key] = &[
         "Files larger than this are listed and not read.",
     ),
     key(
+        "index.legacy_encodings",
+        Kind::Bool(true),
+        &[],
+        "Whether texts in UTF-16 or an older encoding are decoded. When not, they are left out with the warning \
+         `FILE_NOT_UTF8`.",
+    ),
+    key(
         "index.chunk_target",
         number(2000, 200, 100_000),
         &[],

@@ -95,6 +95,13 @@ fn a_clone_is_enabled_and_pulled_and_searched() {
 }
 
 #[test]
+fn a_path_is_cloned_from_where_the_user_is() {
+    let team = Team::new();
+    team.world.ok(&["sync", "clone", "--repo", "../remote.git", "copy", "--branch", "main"]);
+    assert!(team.world.vault().join("copy/First.md").exists());
+}
+
+#[test]
 fn a_pull_by_hand_needs_no_schedule() {
     let team = Team::cloned();
     team.world.ok(&["sync", "configure", "--repo", &team.address(), "--branch", "main", "--interval", "60"]);
@@ -137,6 +144,8 @@ fn failures_have_codes_and_are_remembered_until_a_success() {
     git(&vault, &["checkout", "--quiet", "--detach"]);
     world.fails(&["sync", "pull"], 1, "SYNC_DETACHED_HEAD");
     world.fails(&["sync", "enable"], 1, "SYNC_DETACHED_HEAD");
+    let doctor = world.run(&["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains("the git worktree is not on a branch"), "{}", doctor.out);
 }
 
 #[test]

@@ -36,20 +36,15 @@ fn vaults() -> Vec<(String, PathBuf)> {
     vaults
 }
 
-/// Every file of a folder that no rule hides: neither its name nor a folder above it begins with a dot, nor is it
-/// of those that are left out everywhere.
-fn visible(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
-    const LEFT_OUT: &[&str] = &["node_modules", "__pycache__", "dist", "build", "target", "out", "Thumbs.db"];
+/// Every file below a folder.
+fn files_below(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("a folder of a vault") {
         let entry = entry.expect("an entry");
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') || LEFT_OUT.contains(&name.as_str()) {
-            continue;
-        }
+        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.path().is_dir() {
-            visible(&entry.path(), &format!("{prefix}{name}/"), found);
+            files_below(&entry.path(), &format!("{path}/"), found);
         } else {
-            found.insert(format!("{prefix}{name}"));
+            found.insert(path);
         }
     }
 }
@@ -57,44 +52,38 @@ fn visible(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
 #[test]
 fn coverage_accounts_for_every_file_of_every_vault() {
     for (name, vault) in vaults() {
-        let mut expected = BTreeSet::new();
-        visible(&vault, "", &mut expected);
-        let sandbox = Sandbox::new().with_root(vault.clone());
-        let has_rules = has_gitignore(&vault);
+        let mut all = BTreeSet::new();
+        files_below(&vault, "", &mut all);
+        let sandbox = Sandbox::new().with_root(vault);
         sandbox.index();
         let coverage = sandbox.run(&["status", "--coverage", "--json"]).json()["coverage"].clone();
-        let files = coverage["files"].as_array().expect("a list of files");
-        let seen: BTreeSet<String> =
-            files.iter().map(|file| file["path"].as_str().expect("a path").to_owned()).collect();
-        if has_rules {
-            // What `.gitignore` files hide is hidden; nothing else is.
-            assert!(seen.is_subset(&expected), "{name}");
-        } else {
-            assert_eq!(seen, expected, "{name}");
+        let list = |field: &str| coverage[field].as_array().expect("a list").clone();
+        let path = |entry: &Value| entry["path"].as_str().expect("a path").to_owned();
+        let (files, left_out) = (list("files"), list("leftOut"));
+        let seen: BTreeSet<String> = files.iter().map(path).collect();
+        let is_left_out = |file: &String| {
+            left_out.iter().any(|entry| {
+                let rest = file.strip_prefix(&path(entry));
+                let inside = entry["isFolder"] == true && rest.is_some_and(|rest| rest.starts_with('/'));
+                assert!(entry["rule"].as_str().is_some_and(|rule| !rule.is_empty()), "{entry}");
+                inside || rest == Some("")
+            })
+        };
+        assert!(seen.is_subset(&all), "{name}: more than there is");
+        for file in &all {
+            assert!(
+                seen.contains(file) != is_left_out(file),
+                "{name}: {file} is told of twice or not at all"
+            );
         }
         let number = |value: &Value| value.as_u64().expect("a number");
         let skipped: u64 = coverage["skipped"].as_object().expect("reasons").values().map(number).sum();
         let (indexed, failed) = (number(&coverage["indexed"]), number(&coverage["failed"]));
         assert_eq!(indexed + skipped + failed, files.len() as u64, "{name}");
         assert_eq!(failed, 0, "{name}");
-        eprintln!("{name}: {indexed} indexed, {skipped} left out with a reason");
+        let by_rule = all.len() - seen.len();
+        eprintln!("{name}: {} files, {indexed} indexed, {skipped} skipped, {by_rule} by rule", all.len());
     }
-}
-
-fn has_gitignore(folder: &Path) -> bool {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).expect("a folder of a vault") {
-            let path = entry.expect("an entry").path();
-            if path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ibidignore") {
-                return true;
-            }
-            if path.is_dir() {
-                folders.push(path);
-            }
-        }
-    }
-    false
 }
 
 #[test]

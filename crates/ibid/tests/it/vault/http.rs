@@ -88,8 +88,9 @@ fn index_and_reindex_count_what_they_did_and_refuse_unknown_fields() {
 
 #[test]
 fn warnings_about_files_reach_whoever_indexes() {
-    let vault = Vault::new();
+    let vault = Vault::new().set("IBID_INDEX_LEGACY_ENCODINGS", "false");
     vault.write_bytes("Binary.md", b"# Binary\0\x01\x02");
+    vault.write_bytes("Latin.md", b"# Gr\xfc\xdfe\n\nEin Brief.\n");
     vault.write("Vast.md", &"words and words\n".repeat(140_000));
     let server = vault.serve(&[]);
     let reply = server.post("/reindex", &json!({}));
@@ -98,7 +99,7 @@ fn warnings_about_files_reach_whoever_indexes() {
     assert_eq!(data["warningCount"], warnings.as_array().unwrap().len());
     let codes: Vec<&str> =
         warnings.as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
-    for code in ["FILE_BINARY", "FILE_TOO_LARGE_FOR_INDEXING", "FRONTMATTER_PARSE_FAILED"] {
+    for code in ["FILE_BINARY", "FILE_NOT_UTF8", "FILE_TOO_LARGE_FOR_INDEXING", "FRONTMATTER_PARSE_FAILED"] {
         assert!(codes.contains(&code), "{code} is not among {codes:?}");
     }
 }
