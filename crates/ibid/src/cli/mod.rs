@@ -16,6 +16,7 @@ mod knowledge;
 pub mod list;
 pub mod man;
 pub mod mcp;
+pub mod model;
 pub mod reference;
 pub mod related;
 pub mod search;
@@ -95,6 +96,7 @@ pub fn run(command: Command, context: Context) -> Outcome {
         Command::Status(arguments) => wait(&context, status::run(&arguments, &context)),
         Command::Doctor(arguments) => wait(&context, doctor::run(&arguments, &context)),
         Command::Config(arguments) => config::run(&arguments, &context),
+        Command::Model(arguments) => model::run(&arguments, &context),
         Command::Mcp(arguments) => mcp::run(&arguments, &context),
         Command::Serve(arguments) => serve::run(&arguments, &context),
         Command::Tools(arguments) => tools::run(&arguments, &context),
