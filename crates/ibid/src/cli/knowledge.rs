@@ -6,7 +6,7 @@ use std::{
 };
 
 use ibid_api::{Engine, ErrorCode, IndexReply, IndexRequest, IndexScope, Result};
-use ibid_core::{EmbedReply, LocalEngine};
+use ibid_core::{EmbedReply, LocalEngine, engine::LinkReport};
 
 use super::{
     Context, Failure, Outcome,
@@ -126,6 +126,11 @@ impl<'a> Knowledge<'a> {
             Err(error) if error.code == ErrorCode::IndexBusy => Ok(nothing),
             other => self.context.interrupt.told(other),
         }
+    }
+
+    /// Follows every link.
+    pub(super) async fn links(&self) -> Result<LinkReport> {
+        self.base.local().links().await
     }
 
     /// The engine in this process, for those who measure it.
