@@ -20,6 +20,7 @@ use crate::{
         list::ListArguments,
         man::ManArguments,
         mcp::McpArguments,
+        model::ModelArguments,
         related::RelatedArguments,
         search::SearchArguments,
         serve::ServeArguments,
@@ -159,6 +160,8 @@ pub enum Command {
     Sync(SyncArguments),
     /// Show and change the configuration.
     Config(ConfigArguments),
+    /// Show, install, choose and measure embedding models.
+    Model(ModelArguments),
     /// Serve MCP on stdin and stdout, for an agent that starts ibid itself.
     Mcp(McpArguments),
     /// Serve HTTP, and MCP over HTTP when enabled.

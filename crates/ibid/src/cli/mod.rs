@@ -16,6 +16,7 @@ mod knowledge;
 pub mod list;
 pub mod man;
 pub mod mcp;
+pub mod model;
 pub mod reference;
 pub mod related;
 pub mod search;
@@ -97,6 +98,7 @@ pub fn run(command: Command, context: Context) -> Outcome {
         Command::Doctor(arguments) => wait(&context, doctor::run(&arguments, &context)),
         Command::Sync(arguments) => wait(&context, sync::run(&arguments, &context)),
         Command::Config(arguments) => config::run(&arguments, &context),
+        Command::Model(arguments) => model::run(&arguments, &context),
         Command::Mcp(arguments) => mcp::run(&arguments, &context),
         Command::Serve(arguments) => serve::run(&arguments, &context),
         Command::Tools(arguments) => tools::run(&arguments, &context),

@@ -296,6 +296,18 @@ pub const KEYS: &[Key] = &[
         &[],
         "A model of the built-in one's family to use instead of it: a folder with its files, or one packed file.",
     ),
+    key(
+        "embedding.timeout_seconds",
+        number(120, 1, 3600),
+        &[],
+        "Longest wait for an answer of `embedding.endpoint`; the words of a search wait 15 seconds at most.",
+    ),
+    key(
+        "embedding.threads",
+        number(0, 0, 1024),
+        &[],
+        "Threads that embed texts; as many as the machine has when 0. Fewer leave room for other work.",
+    ),
     secret("embedding.api_key", &[], "Bearer key for `embedding.endpoint`."),
     key(
         "embedding.query_prefix",

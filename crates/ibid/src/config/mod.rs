@@ -173,6 +173,8 @@ values! {
         model: Option<String>,
         #[serde(deserialize_with = "filled_path")]
         path: Option<PathBuf>,
+        timeout_seconds: u64,
+        threads: usize,
         api_key: Secret,
         query_prefix: String,
         passage_prefix: String,
