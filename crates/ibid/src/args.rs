@@ -25,6 +25,7 @@ use crate::{
         search::SearchArguments,
         serve::ServeArguments,
         status::StatusArguments,
+        sync::SyncArguments,
         tools::ToolsArguments,
     },
     config::layer::Flag,
@@ -155,6 +156,8 @@ pub enum Command {
     Status(StatusArguments),
     /// Check that everything works and say how to fix what does not.
     Doctor(DoctorArguments),
+    /// Keep a source that is a git worktree in step with its remote.
+    Sync(SyncArguments),
     /// Show and change the configuration.
     Config(ConfigArguments),
     /// Show, install, choose and measure embedding models.

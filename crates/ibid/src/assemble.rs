@@ -65,9 +65,10 @@ impl KnowledgeBase {
         self.local.verify().await
     }
 
-    /// Follows changes until the handle is dropped. What changed before counts when `catch_up` says so.
-    pub fn watch(&self, catch_up: bool, on_update: OnUpdate) -> WatchHandle {
-        let options = WatchOptions { catch_up, on_update: Some(on_update), ..WatchOptions::default() };
+    /// Follows changes until the handle is dropped. What changed before counts when `catch_up` says so; new texts
+    /// get their meanings when `embed` does.
+    pub fn watch(&self, catch_up: bool, embed: bool, on_update: OnUpdate) -> WatchHandle {
+        let options = WatchOptions { catch_up, embed, on_update: Some(on_update), ..WatchOptions::default() };
         Watcher::start(&self.local, options)
     }
 }
@@ -86,6 +87,7 @@ pub fn core_config(values: &Values, place: &Place) -> CoreConfig {
     });
     CoreConfig {
         sources: sources.collect(),
+        decode_legacy: values.index.legacy_encodings,
         chunk_policy: ChunkPolicy::Heading { target: values.index.chunk_target, max: values.index.chunk_max },
         embedding: embedding(values),
         read_only: values.read_only,

@@ -61,6 +61,16 @@ impl Answering {
         Some(Self { model: embedder.model().to_owned(), dimensions: embedder.dimensions(), origin })
     }
 
+    /// Whether it may be asked while another model is configured. A server that the configuration no longer
+    /// names is not spoken to.
+    fn may_stand_in_for(&self, configured: &EmbeddingConfig) -> bool {
+        match (&self.origin, configured) {
+            (Origin::Endpoint { url, .. }, EmbeddingConfig::Endpoint(named)) => named.url == *url,
+            (Origin::Endpoint { .. }, _) => false,
+            _ => true,
+        }
+    }
+
     /// What to open to get it; `configured` may know the key of the same endpoint.
     fn config(&self, configured: &EmbeddingConfig) -> EmbeddingConfig {
         match &self.origin {
@@ -129,6 +139,7 @@ impl Shared {
             None => true,
         };
         if let Some(answering) = answering.filter(|_| waits)
+            && answering.may_stand_in_for(&self.config.embedding)
             && configured.as_ref().is_none_or(|embedder| embedder.model() != answering.model)
             && let Ok(Some(before)) = embed::open(&answering.config(&self.config.embedding))
             // A folder may hold another model by now.

@@ -6,6 +6,8 @@
 mod answering;
 mod documents;
 mod index;
+mod left_out;
+mod links;
 mod status;
 mod turn;
 mod unindexed;
@@ -26,6 +28,7 @@ use ibid_api::{
 };
 
 pub use index::EmbedReply;
+pub use links::{LinkReport, LostLink};
 
 use self::{answering::Searching, turn::Turn};
 use crate::{

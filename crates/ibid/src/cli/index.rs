@@ -122,6 +122,7 @@ async fn watch(knowledge: &Knowledge<'_>, arguments: &IndexArguments, context: &
     let json = arguments.shared.json;
     let handle = knowledge.base.watch(
         true,
+        true,
         Box::new(move |update| {
             // A closed output ends the command below; there is nothing to do about it here.
             let _ = match update {

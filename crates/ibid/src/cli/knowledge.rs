@@ -6,7 +6,7 @@ use std::{
 };
 
 use ibid_api::{Engine, ErrorCode, IndexReply, IndexRequest, IndexScope, Result};
-use ibid_core::{EmbedReply, LocalEngine};
+use ibid_core::{EmbedReply, LocalEngine, engine::LinkReport};
 
 use super::{
     Context, Failure, Outcome,
@@ -18,8 +18,8 @@ use crate::{
     ui::progress::Bar,
 };
 
-/// Somebody who searches wants an answer: this long may go into meanings before the first one.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Somebody who searches wants an answer: beside the words, this long may go into meanings before it.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// A look at names and times may take this long before a search; longer means a large folder, and then the
 /// answer says that nothing is known.
 const GLANCE: Duration = Duration::from_millis(25);
@@ -68,7 +68,8 @@ impl<'a> Knowledge<'a> {
         let started = Instant::now();
         let progress = self.progress();
         let reply = self.index_showing(IndexScope::Changes, false, progress.clone()).await?;
-        while started.elapsed() < PATIENCE
+        let words_are_there = Instant::now();
+        while words_are_there.elapsed() < PATIENCE
             && self.embed_showing(Some(EMBED_STEP), progress.clone()).await?.remaining > 0
         {}
         drop(progress);
@@ -125,6 +126,11 @@ impl<'a> Knowledge<'a> {
             Err(error) if error.code == ErrorCode::IndexBusy => Ok(nothing),
             other => self.context.interrupt.told(other),
         }
+    }
+
+    /// Follows every link.
+    pub(super) async fn links(&self) -> Result<LinkReport> {
+        self.base.local().links().await
     }
 
     /// The engine in this process, for those who measure it.

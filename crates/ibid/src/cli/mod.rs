@@ -22,6 +22,7 @@ pub mod related;
 pub mod search;
 pub mod serve;
 pub mod status;
+pub mod sync;
 mod time;
 pub mod tools;
 pub mod welcome;
@@ -95,6 +96,7 @@ pub fn run(command: Command, context: Context) -> Outcome {
         Command::Eval(arguments) => wait(&context, eval::run(&arguments, &context)),
         Command::Status(arguments) => wait(&context, status::run(&arguments, &context)),
         Command::Doctor(arguments) => wait(&context, doctor::run(&arguments, &context)),
+        Command::Sync(arguments) => wait(&context, sync::run(&arguments, &context)),
         Command::Config(arguments) => config::run(&arguments, &context),
         Command::Model(arguments) => model::run(&arguments, &context),
         Command::Mcp(arguments) => mcp::run(&arguments, &context),
