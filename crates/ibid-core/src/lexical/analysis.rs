@@ -1,6 +1,6 @@
 //! Text to terms: one pass over the text makes all views of its words.
 
-use super::{Language, fold, is_stop_word, segment};
+use super::{Language, fold, segment, word::Word};
 
 /// A view of the words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,9 +103,7 @@ pub struct Views {
 
 #[derive(Debug, Clone, Default)]
 struct Scratch {
-    lowered: String,
-    folded: String,
-    stem: String,
+    word: Word,
     previous_stem: String,
 }
 
@@ -138,9 +136,8 @@ impl Views {
             }
             segment::Segment::Dense(from, to) => position = self.dense(text, from, to, position),
             segment::Segment::Compound(from, to) => {
-                fold::lower(&text[from..to], &mut self.scratch.lowered);
-                fold::without_accents(&self.scratch.lowered, &mut self.scratch.folded);
-                self.exact.push(&[&self.scratch.folded], from, to, position.saturating_sub(1));
+                let whole = self.scratch.word.fold(&text[from..to]);
+                self.exact.push(&[whole], from, to, position.saturating_sub(1));
             }
         });
         position + 1
@@ -150,11 +147,11 @@ impl Views {
         let raw = &text[from..to];
         let is_stop = self.term(raw, from, to, language, position);
         if !is_stop {
-            let Scratch { stem, previous_stem, .. } = &mut self.scratch;
+            let Scratch { word, previous_stem } = &mut self.scratch;
             if !previous_stem.is_empty() {
-                self.pairs.push(&[previous_stem, " ", stem], from, to, position);
+                self.pairs.push(&[previous_stem, " ", &word.stem], from, to, position);
             }
-            std::mem::swap(previous_stem, stem);
+            std::mem::swap(previous_stem, &mut word.stem);
         }
         segment::parts(raw, |start, end| {
             self.term(&raw[start..end], from + start, from + end, language, position);
@@ -163,32 +160,22 @@ impl Views {
 
     /// Adds one word to the exact and, unless it is a stop word, to the stemmed view.
     fn term(&mut self, raw: &str, from: usize, to: usize, language: Language, position: usize) -> bool {
-        let Scratch { lowered, folded, stem, .. } = &mut self.scratch;
-        fold::lower(raw, lowered);
-        if lowered.contains('\u{2019}') {
-            *lowered = lowered.replace('\u{2019}', "'");
-        }
-        let is_stop = is_stop_word(lowered, language);
-        if language == Language::English
-            && let Some(base) = lowered.strip_suffix("'s")
-        {
-            lowered.truncate(base.len());
-        }
-        fold::without_accents(lowered, folded);
-        self.exact.push(&[folded], from, to, position);
+        let word = &mut self.scratch.word;
+        let is_stop = word.read(raw, language);
+        self.exact.push(&[&word.folded], from, to, position);
         if !is_stop {
-            language.with_stem(lowered, |found| fold::without_accents(found, stem));
-            self.stemmed.push(&[stem], from, to, position);
+            self.stemmed.push(&[&word.stem], from, to, position);
         }
         is_stop
     }
 
     /// Scripts without blanks: every two neighbouring characters are a term.
     fn dense(&mut self, text: &str, from: usize, to: usize, mut position: usize) -> usize {
-        fold::lower(&text[from..to], &mut self.scratch.lowered);
+        let lowered = &mut self.scratch.word.lowered;
+        fold::lower(&text[from..to], lowered);
         // Folding may change lengths; offsets are exact only when it does not, which is the rule here.
-        let same_length = self.scratch.lowered.len() == to - from;
-        let characters: Vec<(usize, char)> = self.scratch.lowered.char_indices().collect();
+        let same_length = lowered.len() == to - from;
+        let characters: Vec<(usize, char)> = lowered.char_indices().collect();
         let mut buffer = String::with_capacity(8);
         let width = if characters.len() == 1 { 1 } else { 2 };
         for window in characters.windows(width) {

@@ -25,10 +25,10 @@ pub(super) struct Ranked {
 /// docs/decisions/0004-how-much-meaning-counts.md where the constants come from.
 pub(super) fn meaning_weight(fertility: Option<f32>, words: usize) -> f32 {
     /// A few words may miss how a text puts it; a long question names what it wants.
-    const SHORT: (f32, f32) = (6.0, 0.6);
-    const LONG: (f32, f32) = (16.0, 0.3);
+    const SHORT: (f32, f32) = (8.0, 0.55);
+    const LONG: (f32, f32) = (16.0, 0.4);
     const KNOWN: f32 = 1.2;
-    const SLOPE: f32 = 0.3;
+    const SLOPE: f32 = 0.2;
     const BOUNDS: (f32, f32) = (0.1, 0.75);
     const FOREIGN: f32 = 2.7;
     const UNREADABLE: f32 = 3.7;
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn weight_falls_as_a_question_says_more() {
         let weight = |words| meaning_weight(Some(1.2), words);
-        assert!(weight(4) >= weight(6) && weight(6) > weight(10) && weight(10) > weight(16));
+        assert!(weight(4) >= weight(8) && weight(8) > weight(12) && weight(12) > weight(16));
         assert!((weight(16) - weight(60)).abs() <= f32::EPSILON);
         assert!(meaning_weight(None, 8) > 0.4, "a model that cannot tell is trusted");
     }

@@ -94,8 +94,8 @@ impl Searcher {
         }
         let mut ranked =
             fusion::fuse(&legs.lexical.list, legs.meaning.as_ref().map(|found| &found.list[..]), legs.weight);
-        second_look::rank(self.store.as_ref(), &parsed, &mut ranked)?;
-        let hits = page::build(self.store.as_ref(), &parsed, ranked, request, reason)?;
+        let known = second_look::rank(self.store.as_ref(), &parsed, &mut ranked)?;
+        let hits = page::build(self.store.as_ref(), &parsed, &ranked, known, request, reason)?;
         Ok(SearchReply {
             requested_mode: requested,
             used_mode: used,

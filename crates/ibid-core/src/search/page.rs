@@ -1,87 +1,86 @@
 //! The page of hits: duplicates folded, documents kept apart, passages loaded and cut.
 
-use std::collections::HashMap;
-
-use ibid_api::{
-    ChunkRef, ContentHash, DocumentId, DocumentSummary, Explain, Hit, MatchReason, SearchRequest, Snippet,
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hasher},
 };
 
-use super::{SearchError, fusion::Ranked, query::ParsedQuery, snippet};
+use ibid_api::{ChunkRef, DocumentId, DocumentSummary, Explain, Hit, MatchReason, SearchRequest, Snippet};
+
+use super::{SearchError, fusion::Ranked, query::ParsedQuery, second_look::Summaries, snippet};
 use crate::{
-    lexical::Language,
+    lexical::{Language, Sought},
     store::{Store, StoredChunk},
 };
 
-/// Candidates loaded at once while a page fills.
-const STRIDE: usize = 32;
+/// Candidates loaded beyond what is still wanted: some repeat a text or fill a page with one document.
+const SPARE: usize = 4;
 
 /// Builds one page of hits from ranked candidates.
 pub(super) fn build(
     store: &dyn Store,
     query: &ParsedQuery,
-    ranked: Vec<Ranked>,
+    mut ranked: &[Ranked],
+    mut known: Summaries,
     request: &SearchRequest,
     reason: MatchReason,
 ) -> Result<Vec<Hit>, SearchError> {
     let wanted = (request.offset + request.limit) as usize;
-    let stride = STRIDE.max(wanted);
-    let mut page = Page { hits: Vec::new(), texts: HashMap::new(), per_document: HashMap::new() };
-    for part in ranked.chunks(stride) {
-        if page.hits.len() >= wanted {
-            break;
-        }
-        let loaded = Loaded::load(store, part)?;
+    let mut page = Page::default();
+    while page.hits.len() < wanted && !ranked.is_empty() {
+        let (part, rest) = ranked.split_at(ranked.len().min(wanted - page.hits.len() + SPARE));
+        ranked = rest;
+        let chunks = load(store, part, &mut known)?;
         for candidate in part {
-            if page.hits.len() < wanted {
-                page.take(candidate, &loaded, query, request, reason);
-            } else {
-                page.fold(candidate, &loaded);
+            // A document that vanished between the two reads is not a hit any more.
+            let Some(document) = known.get(&candidate.chunk.document) else { continue };
+            let chunk = chunks.get(&candidate.chunk);
+            if page.repeats(candidate, chunk) || page.hits.len() >= wanted {
+                continue;
             }
+            page.take(candidate, document, chunk, query, request, reason);
         }
     }
     Ok(page.hits.into_iter().skip(request.offset as usize).collect())
 }
 
-struct Loaded {
-    chunks: HashMap<ChunkRef, StoredChunk>,
-    documents: HashMap<DocumentId, DocumentSummary>,
-}
-
-impl Loaded {
-    fn load(store: &dyn Store, part: &[Ranked]) -> Result<Self, SearchError> {
-        let refs: Vec<ChunkRef> = part.iter().map(|r| r.chunk).collect();
-        let mut ids: Vec<DocumentId> = refs.iter().map(|r| r.document).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        Ok(Self {
-            chunks: store.chunks(&refs)?.into_iter().map(|chunk| (chunk.chunk, chunk)).collect(),
-            documents: store.summaries(&ids)?.into_iter().map(|summary| (summary.id, summary)).collect(),
-        })
+/// Loads the passages, and the documents that are not known yet.
+fn load(
+    store: &dyn Store,
+    part: &[Ranked],
+    known: &mut Summaries,
+) -> Result<HashMap<ChunkRef, StoredChunk>, SearchError> {
+    let refs: Vec<ChunkRef> = part.iter().map(|candidate| candidate.chunk).collect();
+    let mut ids: Vec<DocumentId> = refs.iter().map(|chunk| chunk.document).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.retain(|id| !known.contains_key(id));
+    if !ids.is_empty() {
+        known.extend(store.summaries(&ids)?.into_iter().map(|summary| (summary.id, summary)));
     }
+    Ok(store.chunks(&refs)?.into_iter().map(|chunk| (chunk.chunk, chunk)).collect())
 }
 
+#[derive(Default)]
 struct Page {
     hits: Vec<Hit>,
     /// Passages already shown, by their text.
-    texts: HashMap<ContentHash, usize>,
+    texts: HashMap<u64, usize>,
     per_document: HashMap<DocumentId, u32>,
+    /// The words of the query as each language reads them.
+    sought: HashMap<Language, Sought>,
 }
 
 impl Page {
     fn take(
         &mut self,
         candidate: &Ranked,
-        loaded: &Loaded,
+        document: &DocumentSummary,
+        chunk: Option<&StoredChunk>,
         query: &ParsedQuery,
         request: &SearchRequest,
         reason: MatchReason,
     ) {
-        // A document that vanished between the two reads is not a hit any more.
-        let Some(document) = loaded.documents.get(&candidate.chunk.document) else { return };
-        let chunk = loaded.chunks.get(&candidate.chunk);
-        if self.fold(candidate, loaded) {
-            return;
-        }
         let shown = self.per_document.entry(document.id).or_default();
         if request.per_document > 0 && *shown >= request.per_document {
             return;
@@ -91,7 +90,7 @@ impl Page {
             self.texts.insert(identity(&chunk.text), self.hits.len());
         }
         let language = Language::from_code(document.language.as_deref());
-        let wanted = snippet::Wanted::new(&query.words, language);
+        let sought = self.sought.entry(language).or_insert_with(|| Sought::new(&query.words, language));
         self.hits.push(Hit {
             chunk: chunk.map(|chunk| chunk.chunk),
             document: document.clone(),
@@ -99,7 +98,7 @@ impl Page {
             anchor: chunk.and_then(|chunk| chunk.anchor.clone()),
             lines: chunk.map(|chunk| chunk.lines),
             snippet: chunk.map_or_else(Snippet::default, |chunk| {
-                snippet::cut(&chunk.text, &wanted, language, request.whole_snippets)
+                snippet::cut(&chunk.text, sought, request.whole_snippets)
             }),
             score: squash(candidate.score),
             reason,
@@ -109,8 +108,8 @@ impl Page {
     }
 
     /// Counts a passage whose text is already shown; tells whether it was one.
-    fn fold(&mut self, candidate: &Ranked, loaded: &Loaded) -> bool {
-        let Some(chunk) = loaded.chunks.get(&candidate.chunk) else { return false };
+    fn repeats(&mut self, candidate: &Ranked, chunk: Option<&StoredChunk>) -> bool {
+        let Some(chunk) = chunk else { return false };
         let Some(&shown) = self.texts.get(&identity(&chunk.text)) else { return false };
         let hit = &mut self.hits[shown];
         if hit.document.id != candidate.chunk.document {
@@ -121,13 +120,21 @@ impl Page {
 }
 
 /// Identity of a passage, whatever its blanks and case.
-fn identity(text: &str) -> ContentHash {
-    let mut plain = String::with_capacity(text.len());
+fn identity(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut lowered = String::new();
     for word in text.split_whitespace() {
-        plain.push_str(&word.to_lowercase());
-        plain.push(' ');
+        lowered.clear();
+        if word.is_ascii() {
+            lowered.push_str(word);
+            lowered.make_ascii_lowercase();
+        } else {
+            lowered.extend(word.chars().flat_map(char::to_lowercase));
+        }
+        lowered.push(' ');
+        hasher.write(lowered.as_bytes());
     }
-    ContentHash::of(plain.as_bytes())
+    hasher.finish()
 }
 
 /// Any score to 0–1, keeping order.

@@ -68,7 +68,7 @@ impl Searcher {
             ..SearchRequest::new(words.clone(), request.limit)
         };
         let query = ParsedQuery { words, ..ParsedQuery::default() };
-        let mut hits = page::build(self.store.as_ref(), &query, ranked, &shown, reason)?;
+        let mut hits = page::build(self.store.as_ref(), &query, &ranked, HashMap::new(), &shown, reason)?;
         for hit in &mut hits {
             if linked.contains_key(&hit.document.id) {
                 hit.reason = MatchReason::RelatedLink;

@@ -7,7 +7,7 @@ use ibid_api::{ChunkRef, DocumentId, DocumentSummary, LegScore};
 
 use super::{SearchError, fusion, fusion::Ranked, query::ParsedQuery};
 use crate::{
-    lexical::{Language, View, analyze, is_stop_word},
+    lexical::{Language, Sought, View, analyze, is_stop_word},
     store::Store,
 };
 
@@ -29,15 +29,18 @@ const LONGEST_NAME: usize = 8;
 /// A name that more documents have names none of them.
 const MOST_NAMESAKES: usize = 5;
 
-/// Adds the bonus for named documents and sorts again.
+/// Documents that were looked at.
+pub(super) type Summaries = HashMap<DocumentId, DocumentSummary>;
+
+/// Adds the bonus for named documents and sorts again. Returns what it loaded.
 pub(super) fn rank(
     store: &dyn Store,
     query: &ParsedQuery,
     ranked: &mut Vec<Ranked>,
-) -> Result<(), SearchError> {
-    let asked = stems(&query.words);
-    if asked.is_empty() || ranked.is_empty() {
-        return Ok(());
+) -> Result<Summaries, SearchError> {
+    let asked = Asked::new(&query.words);
+    if asked.stems.is_empty() || ranked.is_empty() {
+        return Ok(Summaries::new());
     }
     // Where something is filtered, a document the legs did not find may not pass.
     let called = if query.filter.is_empty() && query.clauses.len() == 1 {
@@ -48,11 +51,9 @@ pub(super) fn rank(
     let mut seen = HashSet::new();
     let top = ranked.iter().take(DEPTH).map(|candidate| candidate.chunk.document);
     let ids: Vec<DocumentId> = top.chain(called).filter(|id| seen.insert(*id)).collect();
-    let named: Vec<(DocumentId, Named)> = store
-        .summaries(&ids)?
-        .iter()
-        .filter_map(|summary| Some((summary.id, named(&query.words, &asked, summary)?)))
-        .collect();
+    let summaries = store.summaries(&ids)?;
+    let named: Vec<(DocumentId, Named)> =
+        summaries.iter().filter_map(|summary| Some((summary.id, named(&asked, summary)?))).collect();
     let bonuses: HashMap<DocumentId, f32> = named
         .iter()
         // "Publish Pod" names neither "Publish" nor "Pod" where there is a page called by the whole.
@@ -73,7 +74,31 @@ pub(super) fn rank(
         }
     }
     fusion::sort(ranked);
-    Ok(())
+    Ok(summaries.into_iter().map(|summary| (summary.id, summary)).collect())
+}
+
+/// The words of a query, as names are compared with them.
+struct Asked {
+    written: String,
+    lowered: String,
+    stems: Vec<String>,
+    sought: Sought,
+}
+
+impl Asked {
+    fn new(words: &str) -> Self {
+        Self {
+            written: words.to_owned(),
+            lowered: words.to_lowercase(),
+            stems: stems(words),
+            sought: Sought::new(words, Language::English),
+        }
+    }
+
+    /// Whether a name begins like a word of the query; most do not, and are not taken apart.
+    fn may_hold(&self, name: &str) -> bool {
+        name.chars().find(|c| c.is_alphanumeric()).is_some_and(|initial| self.sought.may_begin(initial))
+    }
 }
 
 /// Finds documents that are called like a part of the query, and adds those that no leg found.
@@ -137,22 +162,24 @@ impl Named {
 }
 
 /// The best of a document's names that the query holds, in order and whole.
-fn named(words: &str, asked: &[String], summary: &DocumentSummary) -> Option<Named> {
-    let lower = words.to_lowercase();
+fn named(asked: &Asked, summary: &DocumentSummary) -> Option<Named> {
     let stem = summary.path.stem();
     let title = if summary.title == stem { FILE_NAME } else { 1.0 };
     let names = std::iter::once((summary.title.as_str(), title))
         .chain(summary.metadata.aliases.iter().map(|alias| (alias.as_str(), 1.0)))
         .chain(std::iter::once((stem, FILE_NAME)));
     names
+        .filter(|(name, _)| asked.may_hold(name))
         .filter_map(|(name, worth)| {
-            let (start, length) = place(asked, name)?;
-            let written = match () {
-                () if holds(words, name) => 1.0,
-                () if holds(&lower, &name.to_lowercase()) => OTHER_CASE,
-                () => OTHER_FORM,
+            let (start, length) = place(&asked.stems, name)?;
+            let written = if holds(&asked.written, name) {
+                1.0
+            } else if holds(&asked.lowered, &name.to_lowercase()) {
+                OTHER_CASE
+            } else {
+                OTHER_FORM
             };
-            Some(Named { start, length, worth: worth * written * length as f32 / asked.len() as f32 })
+            Some(Named { start, length, worth: worth * written * length as f32 / asked.stems.len() as f32 })
         })
         .max_by(|a, b| a.worth.total_cmp(&b.worth))
 }

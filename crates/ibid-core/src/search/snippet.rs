@@ -4,27 +4,12 @@ use std::collections::HashSet;
 
 use ibid_api::Snippet;
 
-use crate::lexical::{Language, View, analyze};
+use crate::lexical::Sought;
 
 /// Longest snippet, in characters, marks of omission included.
 pub(super) const MAX_CHARS: usize = 240;
 /// Characters shown before the first match, so that it can be read in context.
 const LEAD_CHARS: usize = 60;
-
-/// The terms that a snippet looks for.
-pub(super) struct Wanted {
-    stems: HashSet<String>,
-}
-
-impl Wanted {
-    pub(super) fn new(words: &str, language: Language) -> Self {
-        let mut stems = HashSet::new();
-        analyze(words, language, View::Stemmed, &mut |token| {
-            stems.insert(token.term.to_owned());
-        });
-        Self { stems }
-    }
-}
 
 struct Match {
     from: usize,
@@ -32,10 +17,10 @@ struct Match {
     term: String,
 }
 
-/// Cuts the best stretch out of a passage. The last `exclude_whole` decides whether a short passage may be
+/// Cuts the best stretch out of a passage. `may_be_whole` decides whether a short passage may be
 /// shown whole; where it may not, the snippet is shortened, or empty when nothing sensible is left.
-pub(super) fn cut(text: &str, wanted: &Wanted, language: Language, may_be_whole: bool) -> Snippet {
-    let matches = matches(text, wanted, language);
+pub(super) fn cut(text: &str, wanted: &Sought, may_be_whole: bool) -> Snippet {
+    let matches = matches(text, wanted);
     let limit = if may_be_whole { MAX_CHARS } else { MAX_CHARS.min(text.trim().chars().count() / 2) };
     if limit == 0 {
         return Snippet::default();
@@ -44,10 +29,10 @@ pub(super) fn cut(text: &str, wanted: &Wanted, language: Language, may_be_whole:
     render(text, start, end, &matches)
 }
 
-fn matches(text: &str, wanted: &Wanted, language: Language) -> Vec<Match> {
+fn matches(text: &str, wanted: &Sought) -> Vec<Match> {
     let mut found: Vec<Match> = Vec::new();
-    analyze(text, language, View::Stemmed, &mut |token| {
-        if wanted.stems.contains(token.term) && found.last().is_none_or(|last| token.from >= last.to) {
+    wanted.find(text, &mut |token| {
+        if found.last().is_none_or(|last| token.from >= last.to) {
             found.push(Match { from: token.from, to: token.to, term: token.term.to_owned() });
         }
     });
@@ -155,9 +140,10 @@ fn render(text: &str, start: usize, end: usize, matches: &[Match]) -> Snippet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lexical::Language;
 
     fn check(text: &str, query: &str) -> Snippet {
-        let snippet = cut(text, &Wanted::new(query, Language::English), Language::English, true);
+        let snippet = cut(text, &Sought::new(query, Language::English), true);
         assert!(snippet.text.chars().count() <= MAX_CHARS, "{}", snippet.text.chars().count());
         for &(from, to) in &snippet.highlights {
             assert!(snippet.text.get(from as usize..to as usize).is_some_and(|t| !t.is_empty()));
@@ -182,8 +168,7 @@ mod tests {
     #[test]
     fn short_text_is_whole_only_where_allowed() {
         assert_eq!(check("a tiny  note\nhere", "tiny").text, "a tiny note here");
-        let short =
-            cut("a tiny note here", &Wanted::new("tiny", Language::English), Language::English, false);
+        let short = cut("a tiny note here", &Sought::new("tiny", Language::English), false);
         assert!(short.text.chars().count() < "a tiny note here".chars().count());
     }
 

@@ -1,6 +1,6 @@
 //! Benchmarks of the engine, each beside its floor measured in the same run.
 //!
-//! `cargo bench -p ibid --bench engine -- [--quick] [--files N] [--chunks N] [--only GROUP] [--json]`
+//! `cargo bench -p ibid --bench engine -- [--quick] [--files N] [--chunks N] [--only GROUP] [--keep DIR] [--json]`
 //!
 //! CPU time is what counts: it is the same on a busy machine. Wall time stands beside it. Every measured
 //! step that leaves something behind in memory runs in a process of its own.
@@ -45,7 +45,7 @@ fn main() -> Outcome {
         first_index::run_small(&world, &mut report)?;
     }
     if options.runs(Group::Query) || options.runs(Group::Cold) {
-        let world = world::World::chunks(options.chunks)?;
+        let world = world::World::chunks(options.chunks, options.keep.as_deref())?;
         queries::run(&world, &options, &mut report)?;
     }
     if options.json {

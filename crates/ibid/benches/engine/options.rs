@@ -1,5 +1,7 @@
 //! What to run and how large.
 
+use std::path::PathBuf;
+
 use super::Outcome;
 
 /// A part of the benchmarks.
@@ -40,6 +42,8 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     /// Whether to print JSON.
     pub(crate) json: bool,
+    /// Where the tree that queries run over stays for the next run.
+    pub(crate) keep: Option<PathBuf>,
     only: Vec<Group>,
 }
 
@@ -52,6 +56,7 @@ impl Options {
             queries: 500,
             rounds: 20,
             json: false,
+            keep: None,
             only: Vec::new(),
         };
         if arguments.iter().any(|argument| argument == "--quick") {
@@ -68,6 +73,7 @@ impl Options {
                 "--notes" => options.notes = value()?.parse()?,
                 "--chunks" => options.chunks = value()?.parse()?,
                 "--queries" => options.queries = value()?.parse()?,
+                "--keep" => options.keep = Some(value()?.into()),
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--only" => {
                     let name = value()?;

@@ -29,7 +29,7 @@ pub(crate) fn run(world: &World, options: &Options, report: &mut Report) -> Outc
     if options.runs(Group::Query) {
         memory(world, report)?;
         let knowledge = Knowledge::open(&world.root(), &world.data())?;
-        let raw = RawIndex::build(world, &world.beside("floor-query")?)?;
+        let raw = RawIndex::build(world, &world.anew("floor-query")?)?;
         for kind in Ask::ALL {
             by_kind(world, &knowledge, &raw, kind, options, report)?;
         }

@@ -28,25 +28,45 @@ const SEED: u64 = 20;
 pub(crate) struct World {
     pub(crate) corpus: Corpus,
     written: Written,
-    folder: TempDir,
+    folder: Folder,
+}
+
+/// Where it all lies.
+#[derive(Debug)]
+enum Folder {
+    /// Gone with the run.
+    Passing(TempDir),
+    /// Kept for the next run, which finds the tree and its index there.
+    Kept(PathBuf),
 }
 
 impl World {
     pub(crate) fn pages(files: usize) -> Outcome<Self> {
-        Self::new(Corpus::new(SEED, files, Shape::Pages))
+        Self::new(Corpus::new(SEED, files, Shape::Pages), passing()?)
     }
 
     pub(crate) fn notes(files: usize) -> Outcome<Self> {
-        Self::new(Corpus::new(SEED, files, Shape::Notes))
+        Self::new(Corpus::new(SEED, files, Shape::Notes), passing()?)
     }
 
-    pub(crate) fn chunks(chunks: usize) -> Outcome<Self> {
-        Self::pages((chunks as f64 / CHUNKS_PER_PAGE).round() as usize)
+    /// A tree of about so many chunks, kept in a folder if one is given.
+    pub(crate) fn chunks(chunks: usize, keep: Option<&Path>) -> Outcome<Self> {
+        let files = (chunks as f64 / CHUNKS_PER_PAGE).round() as usize;
+        let folder = match keep {
+            Some(keep) => Folder::Kept(keep.join(format!("{files}-pages"))),
+            None => passing()?,
+        };
+        Self::new(Corpus::new(SEED, files, Shape::Pages), folder)
     }
 
-    fn new(corpus: Corpus) -> Outcome<Self> {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    fn new(corpus: Corpus, folder: Folder) -> Outcome<Self> {
         let root = folder.path().join("tree");
+        if root.is_dir() {
+            let sizes =
+                (0..corpus.pages()).map(|number| Ok(fs::metadata(root.join(corpus.path(number)))?.len()));
+            let bytes = sizes.sum::<std::io::Result<u64>>()?;
+            return Ok(Self { written: Written { files: corpus.pages(), bytes }, corpus, folder });
+        }
         let written = corpus.write(&root)?;
         // Files that changed a moment ago are looked at twice; these are as old as files usually are.
         let long_ago = SystemTime::now() - Duration::from_secs(3_600);
@@ -71,6 +91,15 @@ impl World {
         Ok(path)
     }
 
+    /// An empty folder for a floor, whatever an earlier run left.
+    pub(crate) fn anew(&self, name: &str) -> Outcome<PathBuf> {
+        let path = self.folder.path().join(name);
+        if path.exists() {
+            fs::remove_dir_all(&path)?;
+        }
+        self.beside(name)
+    }
+
     pub(crate) fn files(&self) -> usize {
         self.written.files
     }
@@ -91,6 +120,19 @@ impl World {
                 Parse::Skipped(reason) => Err(format!("{path} was skipped: {reason:?}").into()),
             }
         })
+    }
+}
+
+fn passing() -> Outcome<Folder> {
+    Ok(Folder::Passing(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?))
+}
+
+impl Folder {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Passing(folder) => folder.path(),
+            Self::Kept(folder) => folder,
+        }
     }
 }
 

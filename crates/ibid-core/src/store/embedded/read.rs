@@ -133,13 +133,29 @@ pub(super) fn named(connection: &Connection, name: &str) -> StoreResult<Vec<Docu
     summaries(connection, &ids.collect::<Result<Vec<_>, _>>()?)
 }
 
-/// Documents with one of these stems, titles or aliases, whatever the case, by number.
+/// Documents with one of these stems, titles or aliases, whatever the case, by number. A name that follows
+/// its own beginning is not looked up where nothing begins like that.
 pub(super) fn called(connection: &Connection, names: &[&str], most: usize) -> StoreResult<Vec<DocumentId>> {
+    let mut next =
+        connection.prepare_cached("SELECT folded FROM names WHERE folded >= ?1 ORDER BY folded LIMIT 1")?;
     let mut select =
         connection.prepare_cached("SELECT DISTINCT document FROM names WHERE folded = ?1 LIMIT ?2")?;
     let mut found = Vec::new();
+    let mut unknown: Option<String> = None;
     for name in names {
-        let ids = select.query_map((names::fold(name), most as i64 + 1), |row| row.get(0).map(DocumentId))?;
+        let name = names::fold(name);
+        if unknown.as_ref().is_some_and(|beginning| name.starts_with(beginning)) {
+            continue;
+        }
+        let nearest: Option<String> = next.query_row([&name], |row| row.get(0)).optional()?;
+        if !nearest.as_ref().is_some_and(|nearest| nearest.starts_with(&name)) {
+            unknown = Some(name);
+            continue;
+        }
+        if nearest.as_deref() != Some(&name) {
+            continue;
+        }
+        let ids = select.query_map((name, most as i64 + 1), |row| row.get(0).map(DocumentId))?;
         let ids = ids.collect::<Result<Vec<_>, _>>()?;
         if ids.len() <= most {
             found.extend(ids);

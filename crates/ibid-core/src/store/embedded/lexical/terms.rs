@@ -1,6 +1,9 @@
 //! Terms of the index: what begins like a word, and what is nearly a word.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap, HashSet},
+};
 
 use tantivy::{Searcher, Term, query::FuzzyTermQuery, schema::Field};
 
@@ -21,13 +24,24 @@ pub(super) fn beginning_with(
     for segment in searcher.segment_readers() {
         let inverted = segment.inverted_index(field)?;
         let mut terms = inverted.terms().range().ge(prefix.as_bytes()).into_stream()?;
+        // The most frequent of this part of the index, so that few of the terms passed by are copied.
+        let mut most: BinaryHeap<Reverse<(u32, Reverse<Vec<u8>>)>> = BinaryHeap::with_capacity(limit + 1);
         for _ in 0..LONGEST_WALK {
             let Some((term, info)) = terms.next() else { break };
             if !term.starts_with(prefix.as_bytes()) {
                 break;
             }
-            if let Ok(term) = std::str::from_utf8(term) {
-                *counts.entry(term.to_owned()).or_default() += u64::from(info.doc_freq);
+            let least = most.peek().map_or(0, |Reverse((count, _))| *count);
+            if most.len() < limit || info.doc_freq > least {
+                most.push(Reverse((info.doc_freq, Reverse(term.to_vec()))));
+                if most.len() > limit {
+                    most.pop();
+                }
+            }
+        }
+        for Reverse((count, Reverse(term))) in most {
+            if let Ok(term) = String::from_utf8(term) {
+                *counts.entry(term).or_default() += u64::from(count);
             }
         }
     }
@@ -85,8 +99,12 @@ fn occurs(loaded: &Loaded, word: &str) -> tantivy::Result<bool> {
         let views = views(word, language);
         for (field, terms) in [(loaded.fields.exact, &views.exact), (loaded.fields.stemmed, &views.stemmed)] {
             for token in terms.iter() {
-                if loaded.searcher.doc_freq(&Term::from_field_text(field, token.term))? > 0 {
-                    return Ok(true);
+                let term = Term::from_field_text(field, token.term);
+                // The largest part of the index holds most words, and is enough.
+                for segment in loaded.searcher.segment_readers() {
+                    if segment.inverted_index(field)?.get_term_info(&term)?.is_some() {
+                        return Ok(true);
+                    }
                 }
             }
         }
