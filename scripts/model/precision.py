@@ -40,7 +40,7 @@ def embedding_text(title, headings, text):
     parts = []
     for part in [title, *headings]:
         part = part.strip()
-        if any(letter.isalpha() for letter in part) and (not parts or parts[-1] != part):
+        if part and (not parts or parts[-1] != part):
             parts.append(part)
     whole = " > ".join(parts)
     return ((whole + "\n" if whole and text else whole) + text)[:LONGEST_TEXT]

@@ -45,7 +45,7 @@ pub fn measure(question: &Question, ranking: &[String]) -> Measures {
     let within = |depth: usize| ranking.iter().take(depth).filter(|id| grade(id) > 0).count() as f64 / judged;
     let first = ranking.iter().position(|id| grade(id) > 0);
     Measures {
-        ndcg_10: if ideal > 0.0 { found / ideal } else { 0.0 },
+        ndcg_10: if found > 0.0 { found / ideal } else { 0.0 },
         recall_10: within(10),
         recall_100: within(100),
         mrr: first.map_or(0.0, |place| 1.0 / (place as f64 + 1.0)),

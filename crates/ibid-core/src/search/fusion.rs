@@ -30,8 +30,8 @@ pub(super) fn meaning_weight(fertility: Option<f32>, words: usize) -> f32 {
     const KNOWN: f32 = 1.2;
     const SLOPE: f32 = 0.2;
     const BOUNDS: (f32, f32) = (0.1, 0.75);
-    const FOREIGN: f32 = 2.7;
-    const UNREADABLE: f32 = 3.7;
+    const FOREIGN: f32 = 2.0;
+    const UNREADABLE: f32 = 3.0;
     let length = ((words as f32 - SHORT.0) / (LONG.0 - SHORT.0)).clamp(0.0, 1.0);
     let usual = SHORT.1 + (LONG.1 - SHORT.1) * length;
     let Some(fertility) = fertility else { return usual };
@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn weight_falls_as_words_fall_apart() {
         let weight = |fertility| meaning_weight(Some(fertility), 10);
-        assert!(weight(1.1) > weight(1.5) && weight(1.5) > weight(2.0) && weight(2.0) > weight(3.0));
-        assert!(weight(4.0) <= f32::EPSILON);
+        assert!(weight(1.1) > weight(1.5) && weight(1.5) > weight(2.0) && weight(2.0) > weight(2.5));
+        assert!(weight(3.0) <= f32::EPSILON);
     }
 
     #[test]

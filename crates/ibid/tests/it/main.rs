@@ -11,6 +11,7 @@ mod sandbox;
 
 mod cli;
 mod cli_clients;
+mod cli_eval;
 mod cli_index;
 mod cli_program;
 mod cli_search;
