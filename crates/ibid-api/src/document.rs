@@ -194,6 +194,12 @@ pub struct Chunk {
     pub text: String,
     /// Identity of the text.
     pub hash: ContentHash,
+    /// Links to other documents that stand in it, in order.
+    #[serde(default)]
+    pub links: Vec<Link>,
+    /// Files it refers to that are not documents.
+    #[serde(default)]
+    pub attachments: Vec<String>,
 }
 
 /// A file beside the documents, with or without its bytes.

@@ -44,6 +44,8 @@ pub struct CoreConfig {
     pub read_only: bool,
     /// Threads for parsing and embedding; as many as the machine has when `None`.
     pub threads: Option<usize>,
+    /// Threads for embedding alone; as many as for everything else when `None`.
+    pub embedding_threads: Option<usize>,
     /// How changes of files are collected.
     pub watch: WatchConfig,
 }
@@ -63,6 +65,7 @@ impl CoreConfig {
             embedding: EmbeddingConfig::Builtin,
             read_only: false,
             threads: None,
+            embedding_threads: None,
             watch: WatchConfig::default(),
         }
     }
@@ -151,6 +154,8 @@ pub struct EndpointConfig {
     pub query_prefix: String,
     /// Put in front of every passage.
     pub passage_prefix: String,
+    /// Longest wait for an answer.
+    pub timeout: Duration,
 }
 
 impl EndpointConfig {
@@ -163,6 +168,7 @@ impl EndpointConfig {
             allow_private_network: false,
             query_prefix: String::new(),
             passage_prefix: String::new(),
+            timeout: Duration::from_mins(2),
         }
     }
 }

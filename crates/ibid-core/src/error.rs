@@ -93,15 +93,16 @@ pub(crate) fn embed(error: &EmbedError) -> Error {
     let hint = "search by words keeps working";
     match error {
         EmbedError::Config(reason) => Error::new(ErrorCode::EmbeddingConfigInvalid, reason.clone()),
-        EmbedError::Damaged(_) => {
-            Error::new(ErrorCode::EmbeddingFailed, "the model data is damaged").with_hint(hint)
+        EmbedError::Damaged(what) => {
+            Error::new(ErrorCode::EmbeddingFailed, format!("the model data is damaged: {what}"))
+                .with_hint(hint)
         }
         EmbedError::Unreachable(_) => {
             Error::new(ErrorCode::EmbeddingFailed, "the embedding endpoint does not answer").with_hint(hint)
         }
-        EmbedError::BadAnswer(_) => {
-            Error::new(ErrorCode::EmbeddingFailed, "the embedding endpoint gave an unusable answer")
-                .with_hint(hint)
+        EmbedError::BadAnswer(what) => {
+            let message = format!("the embedding endpoint gave an unusable answer: {what}");
+            Error::new(ErrorCode::EmbeddingFailed, message).with_hint(hint)
         }
     }
 }

@@ -20,10 +20,12 @@ use crate::{
         list::ListArguments,
         man::ManArguments,
         mcp::McpArguments,
+        model::ModelArguments,
         related::RelatedArguments,
         search::SearchArguments,
         serve::ServeArguments,
         status::StatusArguments,
+        sync::SyncArguments,
         tools::ToolsArguments,
     },
     config::layer::Flag,
@@ -154,8 +156,12 @@ pub enum Command {
     Status(StatusArguments),
     /// Check that everything works and say how to fix what does not.
     Doctor(DoctorArguments),
+    /// Keep a source that is a git worktree in step with its remote.
+    Sync(SyncArguments),
     /// Show and change the configuration.
     Config(ConfigArguments),
+    /// Show, install, choose and measure embedding models.
+    Model(ModelArguments),
     /// Serve MCP on stdin and stdout, for an agent that starts ibid itself.
     Mcp(McpArguments),
     /// Serve HTTP, and MCP over HTTP when enabled.

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use ibid_api::{Engine, Error, ErrorCode, Freshness, IndexReply, IndexRequest, Result};
 use ibid_core::{
-    CoreConfig, EmbeddingConfig, EndpointConfig, LocalEngine, SourceConfig, WatchConfig,
+    CoreConfig, EmbedReply, EmbeddingConfig, EndpointConfig, LocalEngine, SourceConfig, WatchConfig,
     chunk::ChunkPolicy,
     ingest::Progress,
     source::{WatchHandle, WatchOptions, Watcher},
@@ -55,9 +55,9 @@ impl KnowledgeBase {
         self.local.index_with_progress(request, progress).await
     }
 
-    /// Embeds what has no vector yet, up to `limit` texts; says how many still wait.
-    pub async fn embed(&self, progress: Arc<dyn Progress>, limit: Option<u64>) -> Result<u64> {
-        Ok(self.local.embed_pending(progress, limit).await?.remaining)
+    /// Embeds what has no vector yet, up to `limit` texts.
+    pub async fn embed(&self, progress: Arc<dyn Progress>, limit: Option<u64>) -> Result<EmbedReply> {
+        self.local.embed_pending(progress, limit).await
     }
 
     /// Looks whether files differ from the index, without reading any.
@@ -65,9 +65,10 @@ impl KnowledgeBase {
         self.local.verify().await
     }
 
-    /// Follows changes until the handle is dropped. What changed before counts when `catch_up` says so.
-    pub fn watch(&self, catch_up: bool, on_update: OnUpdate) -> WatchHandle {
-        let options = WatchOptions { catch_up, on_update: Some(on_update), ..WatchOptions::default() };
+    /// Follows changes until the handle is dropped. What changed before counts when `catch_up` says so; new texts
+    /// get their meanings when `embed` does.
+    pub fn watch(&self, catch_up: bool, embed: bool, on_update: OnUpdate) -> WatchHandle {
+        let options = WatchOptions { catch_up, embed, on_update: Some(on_update), ..WatchOptions::default() };
         Watcher::start(&self.local, options)
     }
 }
@@ -86,9 +87,11 @@ pub fn core_config(values: &Values, place: &Place) -> CoreConfig {
     });
     CoreConfig {
         sources: sources.collect(),
+        decode_legacy: values.index.legacy_encodings,
         chunk_policy: ChunkPolicy::Heading { target: values.index.chunk_target, max: values.index.chunk_max },
         embedding: embedding(values),
         read_only: values.read_only,
+        embedding_threads: Some(values.embedding.threads).filter(|threads| *threads > 0),
         watch: WatchConfig {
             debounce: Duration::from_millis(values.watch.debounce_ms),
             max_batch_delay: Duration::from_millis(values.watch.max_batch_delay_ms),
@@ -97,7 +100,8 @@ pub fn core_config(values: &Values, place: &Place) -> CoreConfig {
     }
 }
 
-fn embedding(values: &Values) -> EmbeddingConfig {
+/// Where vectors come from.
+pub fn embedding(values: &Values) -> EmbeddingConfig {
     let embedding = &values.embedding;
     match (&embedding.endpoint, &embedding.model, &embedding.path) {
         _ if !embedding.enabled => EmbeddingConfig::Disabled,
@@ -108,6 +112,7 @@ fn embedding(values: &Values) -> EmbeddingConfig {
             allow_private_network: embedding.allow_private_network_endpoint,
             query_prefix: embedding.query_prefix.clone(),
             passage_prefix: embedding.passage_prefix.clone(),
+            timeout: Duration::from_secs(embedding.timeout_seconds),
         }),
         (_, _, Some(path)) => EmbeddingConfig::Local(path.clone()),
         _ => EmbeddingConfig::Builtin,

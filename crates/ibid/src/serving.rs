@@ -4,9 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use ibid_api::{Engine, ErrorCode, IndexRequest, IndexScope, Result};
 use ibid_core::{
+    ingest::Silent,
     source::WatchHandle,
     sync::{SyncConfig, Syncer},
 };
+use tokio::sync::Notify;
 
 use crate::{
     absent::AbsentEngine,
@@ -15,12 +17,18 @@ use crate::{
     http::vault::Webhook,
 };
 
+/// Texts without a meaning are looked for this often, although nobody said that there are any: another process
+/// may have indexed them, or the model may answer again.
+const LOOK_FOR_TEXTS: Duration = Duration::from_secs(60);
+
 /// A knowledge base that is served. Dropping it stops the watcher.
 pub struct Serving {
     /// The service API.
     pub engine: Arc<dyn Engine>,
     /// Git sync, where it was asked for.
     pub syncer: Option<Arc<Syncer>>,
+    /// Told whenever something was indexed.
+    pub indexed: Arc<Notify>,
     base: Option<KnowledgeBase>,
     watching: Option<WatchHandle>,
 }
@@ -33,15 +41,23 @@ impl Serving {
             Err(error) if error.code == ErrorCode::VaultNotConfigured => {
                 tracing::warn!(code = error.code.as_str(), "no knowledge base is configured");
                 let engine = Arc::new(AbsentEngine::new(error));
-                return Ok(Self { engine, syncer: None, base: None, watching: None });
+                return Ok(Self {
+                    engine,
+                    syncer: None,
+                    indexed: Arc::default(),
+                    base: None,
+                    watching: None,
+                });
             }
             Err(error) => return Err(error),
         };
         let base = assemble::open_engine(config, &place)?;
         let engine = base.engine();
         let sync = sync_config(&config.values.sync, &place);
-        let syncer = sync.is_configured().then(|| Arc::new(Syncer::new(sync, engine.clone())));
-        Ok(Self { engine, syncer, base: Some(base), watching: None })
+        // A pull writes: into the worktree, and what it brought into the index.
+        let may_pull = sync.is_configured() && !config.values.read_only;
+        let syncer = may_pull.then(|| Arc::new(Syncer::new(sync, engine.clone())));
+        Ok(Self { engine, syncer, indexed: Arc::default(), base: Some(base), watching: None })
     }
 
     /// Indexes what was never indexed, so that a server has answers from its first request on.
@@ -65,12 +81,26 @@ impl Serving {
     pub fn watch(&mut self, config: &Config) {
         let watch = &config.values.watch;
         if let Some(base) = self.base.as_ref().filter(|_| watch.enabled && !config.values.read_only) {
-            let on_update = |update: &Result<ibid_api::IndexReply>| {
-                if let Err(error) = update {
-                    tracing::warn!(code = error.code.as_str(), "an update failed");
-                }
+            let indexed = Arc::clone(&self.indexed);
+            let on_update = move |update: &Result<ibid_api::IndexReply>| match update {
+                Ok(_) => indexed.notify_one(),
+                Err(error) => tracing::warn!(code = error.code.as_str(), "an update failed"),
             };
-            self.watching = Some(base.watch(!watch.ignore_initial, Box::new(on_update)));
+            self.watching = Some(base.watch(!watch.ignore_initial, false, Box::new(on_update)));
+        }
+    }
+
+    /// Makes the meanings of what is indexed, whoever indexed it. Ends only by being dropped.
+    pub async fn embed(&self, config: &Config) {
+        let wanted = config.values.embedding.enabled && !config.values.read_only;
+        let Some(base) = self.base.as_ref().filter(|_| wanted) else { return std::future::pending().await };
+        loop {
+            match base.embed(Arc::new(Silent), None).await {
+                Ok(_) => {}
+                Err(error) if matches!(error.code, ErrorCode::IndexNotFound | ErrorCode::IndexBusy) => {}
+                Err(error) => tracing::warn!(code = error.code.as_str(), "embedding stopped"),
+            }
+            let _ = tokio::time::timeout(LOOK_FOR_TEXTS, self.indexed.notified()).await;
         }
     }
 }
@@ -80,7 +110,8 @@ pub fn webhook(values: &SyncValues) -> Webhook {
     Webhook { enabled: values.webhook_enabled, secret: values.webhook_secret.reveal().map(str::to_owned) }
 }
 
-fn sync_config(values: &SyncValues, place: &Place) -> SyncConfig {
+/// What is synchronised, and how.
+pub fn sync_config(values: &SyncValues, place: &Place) -> SyncConfig {
     SyncConfig {
         root: place.root.clone(),
         repository: values.repo.clone(),
@@ -90,5 +121,6 @@ fn sync_config(values: &SyncValues, place: &Place) -> SyncConfig {
         interval: Duration::from_secs(values.interval_seconds),
         pull_timeout: Duration::from_secs(values.pull_timeout_seconds),
         failure_backoff: Duration::from_secs(values.failure_backoff_seconds),
+        state_folder: place.data_dir.clone(),
     }
 }

@@ -77,6 +77,10 @@ impl Embedder for BuiltinModel {
     fn fertility(&self, text: &str) -> Option<f32> {
         Self::encoder().ok()?.fertility(text)
     }
+
+    fn pieces(&self, text: &str) -> Option<usize> {
+        Some(Self::encoder().ok()?.count(text))
+    }
 }
 
 #[cfg(test)]

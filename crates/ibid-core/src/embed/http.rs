@@ -3,9 +3,9 @@
 use std::{
     fmt,
     hash::{BuildHasher, RandomState},
-    sync::OnceLock,
+    sync::{Mutex, OnceLock, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ const BATCH: usize = 32;
 const LARGEST_ANSWER: u64 = 64 << 20;
 /// Nobody waits longer between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// After a query waited in vain, the next ones are spared the wait for this long.
+const REST: Duration = Duration::from_secs(30);
 /// Attempts for a query: somebody is waiting.
 const QUERY_ATTEMPTS: u32 = 2;
 
@@ -92,6 +94,8 @@ pub struct HttpEmbedder {
     url: Uri,
     options: HttpOptions,
     dimensions: OnceLock<usize>,
+    /// When a query last waited in vain.
+    hung: Mutex<Option<Instant>>,
 }
 
 #[derive(Serialize)]
@@ -145,7 +149,7 @@ impl HttpEmbedder {
         if let Some(known) = options.dimensions {
             dimensions.get_or_init(|| known);
         }
-        Ok(Self { agent, url, options, dimensions })
+        Ok(Self { agent, url, options, dimensions, hung: Mutex::default() })
     }
 
     fn embed(&self, texts: &[String], timeout: Duration, attempts: u32) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -273,13 +277,28 @@ impl Embedder for HttpEmbedder {
     }
 
     fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError> {
+        let mut hung = self.hung.lock().unwrap_or_else(PoisonError::into_inner);
+        if hung.is_some_and(|when| when.elapsed() < REST) {
+            return Err(EmbedError::Unreachable("it took too long a moment ago".to_owned()));
+        }
+        *hung = None;
+        drop(hung);
         let texts = [sendable(&self.options.query_prefix, query)];
-        let vectors = self.embed(&texts, self.options.query_timeout, QUERY_ATTEMPTS)?;
+        let started = Instant::now();
+        let vectors = self.embed(&texts, self.options.query_timeout, QUERY_ATTEMPTS);
+        if vectors.is_err() && started.elapsed() >= self.options.query_timeout {
+            *self.hung.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+        let vectors = vectors?;
         vectors.into_iter().next().ok_or(EmbedError::BadAnswer("it has no vector"))
     }
 
     fn fertility(&self, _text: &str) -> Option<f32> {
         None
+    }
+
+    fn expect_dimensions(&self, dimensions: usize) {
+        self.dimensions.get_or_init(|| dimensions);
     }
 }
 

@@ -91,15 +91,32 @@ struct Pooling {
 }
 
 impl LocalModel {
+    /// Name of the packed file that may lie in a directory beside what it was made from.
+    pub const PACKED: &str = "model.ibm";
+
     /// Opens a directory with `config.json`, `tokenizer.json` and `model.safetensors`, or a packed file.
     pub fn open(path: &Path, options: LocalOptions) -> Result<Self, EmbedError> {
-        let packed = if path.is_dir() { Self::pack(path)? } else { read(path, "the model")? };
         let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let inside = path.join(Self::PACKED);
+        if path.is_dir() && inside.is_file() {
+            // What was packed by another version, or damaged since, is packed again.
+            let packed = read(&inside, Self::PACKED)?;
+            if let Ok(model) = Self::from_packed(packed, &stem, options.clone()) {
+                return Ok(model);
+            }
+        }
+        let packed = if path.is_dir() { Self::pack(path)? } else { read(path, "the model")? };
         Self::from_packed(packed, &stem, options)
     }
 
     /// Reads a directory, rounds its weights to eight bits and returns the packed file.
     pub fn pack(directory: &Path) -> Result<Vec<u8>, EmbedError> {
+        let name = directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Self::pack_as(directory, &name)
+    }
+
+    /// The same under another name than that of the directory.
+    pub fn pack_as(directory: &Path, name: &str) -> Result<Vec<u8>, EmbedError> {
         let config: Config = json(&directory.join("config.json"))?;
         let tokenizer: TokenizerFile = json(&directory.join("tokenizer.json"))?;
         let limit: Option<Limit> = optional(&directory.join("sentence_bert_config.json"))?;
@@ -112,10 +129,9 @@ impl LocalModel {
         }
         let pieces = pieces(&tokenizer.model.vocab, config.vocab_size)?;
         let weights = read(&directory.join("model.safetensors"), "model.safetensors")?;
-        let name = directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let tensors = Tensors::read(&weights)?;
         let (places, types) = (config.max_position_embeddings, config.type_vocab_size);
-        pack::pack(&shape, places, types, &name, &pieces, &tensors)
+        pack::pack(&shape, places, types, name, &pieces, &tensors)
     }
 
     fn from_packed(packed: Vec<u8>, stem: &str, options: LocalOptions) -> Result<Self, EmbedError> {
@@ -163,6 +179,10 @@ impl Embedder for LocalModel {
 
     fn fertility(&self, text: &str) -> Option<f32> {
         self.encoder.fertility(text)
+    }
+
+    fn pieces(&self, text: &str) -> Option<usize> {
+        Some(self.encoder.count(text))
     }
 }
 

@@ -24,6 +24,29 @@ pub use endpoint::endpoint_allowed;
 pub use http::{HttpEmbedder, HttpOptions};
 pub use local::{LocalModel, LocalOptions};
 
+use std::sync::Arc;
+
+use crate::config::EmbeddingConfig;
+
+/// Opens the model that a configuration names; `None` when meaning is turned off. Nothing is downloaded.
+pub fn open(config: &EmbeddingConfig) -> Result<Option<Arc<dyn Embedder>>, EmbedError> {
+    Ok(match config {
+        EmbeddingConfig::Disabled => None,
+        EmbeddingConfig::Builtin => Some(Arc::new(BuiltinModel)),
+        EmbeddingConfig::Local(path) => Some(Arc::new(LocalModel::open(path, LocalOptions::default())?)),
+        EmbeddingConfig::Endpoint(endpoint) => {
+            let mut options = HttpOptions::new(&endpoint.url, &endpoint.model);
+            options.key.clone_from(&endpoint.key);
+            options.allow_private_network = endpoint.allow_private_network;
+            options.query_prefix.clone_from(&endpoint.query_prefix);
+            options.passage_prefix.clone_from(&endpoint.passage_prefix);
+            options.timeout = endpoint.timeout;
+            options.query_timeout = options.query_timeout.min(endpoint.timeout);
+            Some(Arc::new(HttpEmbedder::new(options)?))
+        }
+    })
+}
+
 /// Why a text could not be embedded.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
@@ -54,6 +77,12 @@ pub trait Embedder: Send + Sync {
     /// Word pieces per word of this text, or `None` when the model cannot tell: how well it knows the
     /// language. Unknown pieces count heavily.
     fn fertility(&self, text: &str) -> Option<f32>;
+    /// How many word pieces of this text it reads, or `None` when the model cannot tell.
+    fn pieces(&self, _text: &str) -> Option<usize> {
+        None
+    }
+    /// Tells a model that does not know the length of its vectors which one is stored: others are refused.
+    fn expect_dimensions(&self, _dimensions: usize) {}
 }
 
 /// More than any model reads of one passage, in characters.

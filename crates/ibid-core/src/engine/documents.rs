@@ -63,11 +63,15 @@ impl Shared {
         let (opened, _) = self.queryable()?;
         let store = opened.store;
         let stored = store.chunks(&[chunk]).map_err(error::store)?.pop().ok_or_else(no_chunk)?;
-        let document =
-            store.summaries(&[chunk.document]).map_err(error::store)?.pop().ok_or_else(no_chunk)?;
+        let document = store.document(&DocumentKey::Id(chunk.document)).map_err(error::store)?;
+        let document = document.ok_or_else(no_chunk)?;
+        let links = store.links_from(chunk.document).map_err(error::store)?;
+        let links = links.into_iter().filter(|link| link.chunk == Some(chunk.index)).map(self::link);
         Ok(Chunk {
             chunk: stored.chunk,
-            document,
+            links: links.collect(),
+            attachments: attachments_in(&stored.text, &document),
+            document: document.summary,
             heading_path: stored.heading_path,
             anchor: stored.anchor,
             lines: stored.lines,
@@ -100,7 +104,20 @@ impl Shared {
     }
 }
 
-fn link(link: StoredLink) -> Link {
+/// The attachments of a document that this part of its text refers to.
+fn attachments_in(text: &str, document: &StoredDocument) -> Vec<String> {
+    if document.attachments.is_empty() {
+        return Vec::new();
+    }
+    let summary = &document.summary;
+    let raw = RawFile { path: summary.path.clone(), bytes: text.as_bytes().to_vec() };
+    let options = ParseOptions { decode_legacy: false, max_bytes: u64::MAX };
+    let Outcome::Parsed(parsed, _) = parse_as(summary.kind, &raw, &options) else { return Vec::new() };
+    // A part cut out of a code block may look like a reference; the whole document knows better.
+    parsed.attachments.into_iter().filter(|path| document.attachments.contains(path)).collect()
+}
+
+pub(super) fn link(link: StoredLink) -> Link {
     Link {
         name: link.name,
         fragment: link.fragment,

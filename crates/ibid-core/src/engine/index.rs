@@ -141,10 +141,17 @@ impl Shared {
                 .with_hint("try again when it is done"));
         };
         let store = opened.store.as_ref();
-        let done = embed_pending(store, embedder.as_ref(), threads(&self.config), limit, progress);
+        // Knows the length that its vectors must have.
+        self.searcher(opened)?;
+        self.note_answering(store, embedder.as_ref(), false)?;
+        let threads = self.config.embedding_threads.unwrap_or_else(|| threads(&self.config));
+        let done = embed_pending(store, embedder.as_ref(), threads, limit, progress);
         self.embedder_failed.store(matches!(done, Err(EmbedRunError::Model(_))), Ordering::Relaxed);
         let embedded = done.map_err(error::embed_run)?;
         let remaining = store.count_pending_embeddings(embedder.model()).map_err(error::store)?;
+        if remaining == 0 {
+            self.note_answering(store, embedder.as_ref(), true)?;
+        }
         Ok(EmbedReply { embedded, remaining })
     }
 

@@ -3,8 +3,11 @@
 //! Opening one does nothing: the store is opened by the first call that needs it, and created only by the
 //! first write.
 
+mod answering;
 mod documents;
 mod index;
+mod left_out;
+mod links;
 mod status;
 mod turn;
 mod unindexed;
@@ -25,15 +28,15 @@ use ibid_api::{
 };
 
 pub use index::EmbedReply;
+pub use links::{LinkReport, LostLink};
 
-use self::turn::Turn;
+use self::{answering::Searching, turn::Turn};
 use crate::{
-    config::{CoreConfig, EmbeddingConfig},
-    embed::{BuiltinModel, EmbedError, Embedder, HttpEmbedder, HttpOptions, LocalModel, LocalOptions},
+    config::CoreConfig,
+    embed::{self, Embedder},
     error,
     freshness::{self, Event, Tracker},
     ingest::{FINGERPRINT, Fingerprint, Silent, UNFINISHED},
-    search::Searcher,
     store::{EmbeddedStore, OpenOptions, Store, StoreError},
 };
 
@@ -46,6 +49,7 @@ pub struct LocalEngine {
 struct Shared {
     config: CoreConfig,
     opened: Mutex<Option<Opened>>,
+    searching: Mutex<Searching>,
     embedder: OnceLock<std::result::Result<Option<Arc<dyn Embedder>>, Error>>,
     /// Whether the embedder failed the last time it was used.
     embedder_failed: AtomicBool,
@@ -64,7 +68,6 @@ struct Shared {
 #[derive(Clone)]
 struct Opened {
     store: Arc<dyn Store>,
-    searcher: Arc<Searcher>,
 }
 
 impl LocalEngine {
@@ -81,6 +84,7 @@ impl LocalEngine {
             shared: Arc::new(Shared {
                 config,
                 opened: Mutex::default(),
+                searching: Mutex::default(),
                 embedder: OnceLock::new(),
                 embedder_failed: AtomicBool::new(false),
                 tracker: Mutex::new(Tracker::new(Freshness::Unknown)),
@@ -177,19 +181,17 @@ impl Shared {
         let options = OpenOptions { create, read_only: self.config.read_only };
         let store = EmbeddedStore::open(&self.config.data_dir, options).map_err(error::store)?;
         let store: Arc<dyn Store> = Arc::new(store);
-        let embedder = self.embedder().ok().flatten();
-        let searcher = Arc::new(Searcher::new(Arc::clone(&store), embedder));
         let unfinished = store.setting(UNFINISHED).map_err(error::store)?.is_some();
         if unfinished {
             *lock(&self.tracker) = Tracker::new(Freshness::Stale);
         }
-        Ok(opened.insert(Opened { store, searcher }).clone())
+        Ok(opened.insert(Opened { store }).clone())
     }
 
     /// The model, or why there is none; `None` when meaning is turned off.
     fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>> {
         self.embedder
-            .get_or_init(|| make_embedder(&self.config.embedding).map_err(|e| error::embed(&e)))
+            .get_or_init(|| embed::open(&self.config.embedding).map_err(|e| error::embed(&e)))
             .clone()
     }
 
@@ -237,14 +239,14 @@ impl Shared {
 
     fn search(&self, request: &SearchRequest) -> Result<SearchReply> {
         let (opened, freshness) = self.queryable()?;
-        let mut reply = opened.searcher.search(request).map_err(error::search)?;
+        let mut reply = self.searcher(&opened)?.search(request).map_err(error::search)?;
         Self::answered(&mut reply, freshness);
         Ok(reply)
     }
 
     fn related(&self, request: &RelatedRequest) -> Result<SearchReply> {
         let (opened, freshness) = self.queryable()?;
-        let mut reply = opened.searcher.related(request).map_err(error::search)?;
+        let mut reply = self.searcher(&opened)?.related(request).map_err(error::search)?;
         Self::answered(&mut reply, freshness);
         Ok(reply)
     }
@@ -292,22 +294,6 @@ impl Engine for LocalEngine {
     async fn index(&self, request: IndexRequest) -> Result<IndexReply> {
         self.index_with_progress(request, Arc::new(Silent)).await
     }
-}
-
-fn make_embedder(config: &EmbeddingConfig) -> std::result::Result<Option<Arc<dyn Embedder>>, EmbedError> {
-    Ok(match config {
-        EmbeddingConfig::Disabled => None,
-        EmbeddingConfig::Builtin => Some(Arc::new(BuiltinModel)),
-        EmbeddingConfig::Local(path) => Some(Arc::new(LocalModel::open(path, LocalOptions::default())?)),
-        EmbeddingConfig::Endpoint(endpoint) => {
-            let mut options = HttpOptions::new(&endpoint.url, &endpoint.model);
-            options.key.clone_from(&endpoint.key);
-            options.allow_private_network = endpoint.allow_private_network;
-            options.query_prefix.clone_from(&endpoint.query_prefix);
-            options.passage_prefix.clone_from(&endpoint.passage_prefix);
-            Some(Arc::new(HttpEmbedder::new(options)?))
-        }
-    })
 }
 
 fn incompatible() -> Error {

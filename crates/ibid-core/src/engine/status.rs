@@ -33,6 +33,14 @@ impl Shared {
         let (embedding_state, embedding_model, embeddings_missing) =
             self.embedding_status(opened.as_ref())?;
         let mut warnings: Vec<Warning> = freshness::warning(freshness).into_iter().collect();
+        if let Some(opened) = &opened
+            && self.is_stood_in_for(opened)?
+        {
+            warnings.push(Warning::new(
+                WarningCode::EmbeddingIncomplete,
+                "the model before this one answers until all texts have an embedding of the new one",
+            ));
+        }
         let sources = self.sources(&summary, &mut warnings);
         if summary.searchable < summary.generation {
             warnings.push(Warning::new(

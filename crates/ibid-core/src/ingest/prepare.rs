@@ -60,8 +60,7 @@ impl Recipe {
     pub(crate) fn prepare(&self, path: &RelPath, bytes: Vec<u8>) -> Prepared {
         let hash = ContentHash::of(&bytes);
         let raw = RawFile { path: path.clone(), bytes };
-        // A defect of the parser costs one file, not the whole run.
-        let made = catch_unwind(AssertUnwindSafe(|| match parse(&raw, &self.parse) {
+        guarded(hash, || match parse(&raw, &self.parse) {
             Outcome::Parsed(parsed, warnings) => {
                 let document = document(path, *parsed, &self.policy);
                 let outcome = FileOutcome::Indexed { chunks: document.chunks.len() as u32 };
@@ -73,12 +72,6 @@ impl Recipe {
                 document: self.name_only(path, reason),
                 warnings: Vec::new(),
             },
-        }));
-        made.unwrap_or_else(|_| Prepared {
-            hash,
-            outcome: FileOutcome::Failed { reason: "a defect in ibid kept it from being read".to_owned() },
-            document: None,
-            warnings: Vec::new(),
         })
     }
 
@@ -100,6 +93,16 @@ impl Recipe {
             attachments: Vec::new(),
         })
     }
+}
+
+/// A defect that a file brings to light costs that file, not the whole run.
+fn guarded(hash: ContentHash, make: impl FnOnce() -> Prepared) -> Prepared {
+    catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|_| Prepared {
+        hash,
+        outcome: FileOutcome::Failed { reason: "a defect in ibid kept it from being read".to_owned() },
+        document: None,
+        warnings: Vec::new(),
+    })
 }
 
 fn document(path: &RelPath, parsed: Parsed, policy: &ChunkPolicy) -> DocumentWrite {
@@ -147,4 +150,17 @@ fn document(path: &RelPath, parsed: Parsed, policy: &ChunkPolicy) -> DocumentWri
 fn chunk_at(chunks: &[ChunkWrite], at: u64) -> Option<u32> {
     let index = chunks.partition_point(|chunk| chunk.bytes.1 <= at);
     chunks.get(index).filter(|chunk| chunk.bytes.0 <= at).map(|_| index as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_defect_costs_one_file() {
+        let hash = ContentHash::of(b"hostile");
+        let prepared = guarded(hash, || panic!("a defect"));
+        assert!(matches!(prepared.outcome, FileOutcome::Failed { .. }));
+        assert!(prepared.document.is_none() && prepared.hash == hash);
+    }
 }

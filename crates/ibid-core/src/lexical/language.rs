@@ -1,7 +1,5 @@
 //! Languages whose words can be reduced to stems.
 
-use std::{cell::RefCell, collections::HashMap};
-
 use rust_stemmers::{Algorithm, Stemmer};
 
 /// A language whose stems and stop words are known. Text whose language could not be told is read as
@@ -30,18 +28,6 @@ pub enum Language {
     Turkish,
     /// Neither stems nor stop words are known.
     Other,
-}
-
-/// Stems are looked up again and again; past this many the cache starts anew.
-const CACHED_STEMS: usize = 1 << 15;
-
-thread_local! {
-    static STEMS: RefCell<HashMap<Language, StemCache>> = RefCell::new(HashMap::new());
-}
-
-struct StemCache {
-    stemmer: Stemmer,
-    known: HashMap<Box<str>, Box<str>>,
 }
 
 impl Language {
@@ -94,23 +80,8 @@ impl Language {
         })
     }
 
-    /// Passes the stem of a lower-case word on.
-    pub(super) fn with_stem<R>(self, word: &str, then: impl FnOnce(&str) -> R) -> R {
-        let Some(algorithm) = self.algorithm() else { return then(word) };
-        STEMS.with_borrow_mut(|caches| {
-            let cache = caches
-                .entry(self)
-                .or_insert_with(|| StemCache { stemmer: Stemmer::create(algorithm), known: HashMap::new() });
-            if let Some(stem) = cache.known.get(word) {
-                return then(stem);
-            }
-            let stem = cache.stemmer.stem(word);
-            let result = then(&stem);
-            if cache.known.len() >= CACHED_STEMS {
-                cache.known.clear();
-            }
-            cache.known.insert(word.into(), stem.into());
-            result
-        })
+    /// What makes stems of its words.
+    pub(super) fn stemmer(self) -> Option<Stemmer> {
+        self.algorithm().map(Stemmer::create)
     }
 }

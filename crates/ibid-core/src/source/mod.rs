@@ -8,7 +8,8 @@ mod watch;
 
 pub use branch::{Head, head};
 pub use read::{FileBytes, ReadError, SourceRoot};
-pub use walk::{Found, FoundState, Walk};
+pub use rules::Rule;
+pub use walk::{Found, FoundState, LeftOut, Walk};
 pub use watch::{OnUpdate, WatchHandle, WatchOptions, Watcher};
 
 use std::{fs::Metadata, time::UNIX_EPOCH};

@@ -13,7 +13,7 @@ use std::{
 
 use ibid_api::RelPath;
 
-use super::{Walk, modified_ns, rules::Rules};
+use super::{LeftOut, Walk, modified_ns, rules::Rules};
 use crate::config::SourceConfig;
 
 /// Why a file could not be read.
@@ -133,6 +133,18 @@ impl SourceRoot {
     /// The file at this path, or all files below it. Fails when the root cannot be listed.
     pub fn walk_below(&self, path: &RelPath) -> io::Result<Walk<'_>> {
         Walk::below(self, path)
+    }
+
+    /// Links that are followed at this path and below it (everywhere without one), and where each really leads.
+    pub(super) fn links(&self, path: Option<&RelPath>) -> Vec<(RelPath, RelPath)> {
+        let walk = path.map_or_else(|| self.walk(), |path| self.walk_below(path));
+        if self.follow_links { walk.map(Walk::into_links).unwrap_or_default() } else { Vec::new() }
+    }
+
+    /// What the rules keep from being shown, a folder with everything in it as one. Fails when the root cannot be
+    /// listed.
+    pub fn left_out(&self) -> io::Result<Vec<LeftOut>> {
+        Ok(self.walk()?.into_left_out())
     }
 
     /// Whether the rules show this path, whether it exists or not.

@@ -3,7 +3,10 @@
 use std::{fs::File, io::Read as _, path::Path, sync::Arc};
 
 use ibid_api::RelPath;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder},
+};
 
 use crate::config::{DEFAULT_EXCLUDES, SourceConfig};
 
@@ -12,6 +15,21 @@ const MAX_RULE_BYTES: u64 = 1024 * 1024;
 
 const GIT_RULES: &str = ".gitignore";
 const OWN_RULES: &str = ".ibidignore";
+
+/// Why something of a source is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// Its name starts with a dot.
+    HiddenName,
+    /// It is the folder of the index.
+    Index,
+    /// A pattern that holds in every source.
+    BuiltIn,
+    /// A pattern of the configuration.
+    Exclude,
+    /// A pattern of a `.gitignore` or `.ibidignore` file.
+    IgnoreFile,
+}
 
 /// The rules of one source that hold everywhere in it.
 #[derive(Debug)]
@@ -58,10 +76,28 @@ impl Rules {
     ///
     /// `path` is relative to the root and `name` its last segment.
     pub(super) fn shows(&self, folder: &FolderRules, path: &str, name: &str, is_folder: bool) -> bool {
-        if (!self.include_hidden && name.starts_with('.')) || self.index.as_deref() == Some(path) {
-            return false;
+        self.against(folder, path, name, is_folder).is_none()
+    }
+
+    /// The rule that keeps an entry from being shown, if one does.
+    pub(super) fn against(
+        &self,
+        folder: &FolderRules,
+        path: &str,
+        name: &str,
+        is_folder: bool,
+    ) -> Option<Rule> {
+        if !self.include_hidden && name.starts_with('.') {
+            return Some(Rule::HiddenName);
         }
-        !self.excludes.matched(Path::new(path), is_folder).is_ignore() && !folder.ignores(path, is_folder)
+        if self.index.as_deref() == Some(path) {
+            return Some(Rule::Index);
+        }
+        if let Match::Ignore(glob) = self.excludes.matched(Path::new(path), is_folder) {
+            let built_in = DEFAULT_EXCLUDES.contains(&glob.original());
+            return Some(if built_in { Rule::BuiltIn } else { Rule::Exclude });
+        }
+        folder.ignores(path, is_folder).then_some(Rule::IgnoreFile)
     }
 
     /// The rules of a folder: its parent's and what its own rule files add.

@@ -14,7 +14,7 @@ use ibid_api::{RelPath, SkipReason};
 
 use super::{
     SourceRoot, modified_ns,
-    rules::{FolderRules, Rules},
+    rules::{FolderRules, Rule, Rules},
 };
 
 /// A file that was found.
@@ -52,6 +52,21 @@ pub struct Walk<'a> {
     levels: Vec<Level>,
     /// Names still to go down by, innermost first; empty when everything is wanted.
     down: Vec<String>,
+    /// Links that were followed, and where each really leads.
+    links: Vec<(RelPath, RelPath)>,
+    /// What the rules did not show, when somebody wants to know.
+    left_out: Option<Vec<LeftOut>>,
+}
+
+/// Something that a rule keeps from being shown: a file, or a folder with everything in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Path below the root.
+    pub path: String,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// The rule.
+    pub rule: Rule,
 }
 
 #[derive(Debug)]
@@ -83,7 +98,7 @@ struct Facts {
 impl<'a> Walk<'a> {
     /// Everything. Fails when the root itself cannot be listed.
     pub(super) fn all(root: &'a SourceRoot) -> io::Result<Self> {
-        let mut walk = Self { root, levels: Vec::new(), down: Vec::new() };
+        let mut walk = Self { root, levels: Vec::new(), down: Vec::new(), links: Vec::new(), left_out: None };
         walk.enter(String::new(), root.path().to_owned(), false)?;
         Ok(walk)
     }
@@ -91,9 +106,22 @@ impl<'a> Walk<'a> {
     /// What is at this path and below it. Fails when the root itself cannot be listed.
     pub(super) fn below(root: &'a SourceRoot, path: &RelPath) -> io::Result<Self> {
         let down = path.segments().rev().map(str::to_owned).collect();
-        let mut walk = Self { root, levels: Vec::new(), down };
+        let mut walk = Self { root, levels: Vec::new(), down, links: Vec::new(), left_out: None };
         walk.enter(String::new(), root.path().to_owned(), false)?;
         Ok(walk)
+    }
+
+    /// Goes to the end; says which links were followed on the way, and where each really leads.
+    pub(super) fn into_links(mut self) -> Vec<(RelPath, RelPath)> {
+        while self.next().is_some() {}
+        self.links
+    }
+
+    /// Goes to the end; says what the rules did not show on the way.
+    pub(super) fn into_left_out(mut self) -> Vec<LeftOut> {
+        self.left_out = Some(Vec::new());
+        while self.next().is_some() {}
+        self.left_out.unwrap_or_default()
     }
 
     fn rules(&self) -> &'a Rules {
@@ -148,7 +176,10 @@ impl<'a> Walk<'a> {
         // A link may lead to a folder: what it is decides which patterns can match.
         let target = if kind.is_symlink() { fs::metadata(level.folder.join(&name)).ok() } else { None };
         let is_folder = target.as_ref().map_or(kind.is_dir(), Metadata::is_dir);
-        if !self.rules().shows(&level.rules, &path, &shown, is_folder) {
+        if let Some(rule) = self.rules().against(&level.rules, &path, &shown, is_folder) {
+            if let Some(left_out) = &mut self.left_out {
+                left_out.push(LeftOut { path, is_folder, rule });
+            }
             return None;
         }
         if name.to_str().is_none() {
@@ -184,6 +215,9 @@ impl<'a> Walk<'a> {
         };
         if !self.rules().shows_path(self.root.path(), &inside, target.is_dir()) {
             return outside(path);
+        }
+        if let Ok(link) = RelPath::parse(&path) {
+            self.links.push((link, inside));
         }
         if !target.is_dir() {
             let regular = target.is_file();

@@ -8,8 +8,6 @@ mod batch;
 pub(crate) mod contract;
 mod embedded;
 mod query;
-#[path = "embedded/vectors/mod.rs"]
-pub mod vectors;
 
 pub use batch::{
     Applied, ChunkWrite, DocumentWrite, EmbeddingWrite, FileWrite, LinkWrite, SettingWrite, WriteBatch,

@@ -2,16 +2,20 @@
 //!
 //! Nothing is ever pushed, stashed, reset or merged, and what git prints is never shown.
 
+mod clone;
 mod git;
 mod pull;
+mod record;
 mod remote;
 mod schedule;
 mod syncer;
 
 use std::{path::PathBuf, time::Duration};
 
-pub use pull::{Pulled, pull};
-pub use remote::check_address;
+pub use clone::{CloneRequest, clone};
+pub use pull::{Pulled, check, pull};
+pub use record::SyncRecord;
+pub use remote::{check_address, check_name};
 pub use schedule::{RateLimit, Schedule, WEBHOOK_DEBOUNCE};
 pub use syncer::{SyncOutcome, Syncer};
 
@@ -34,11 +38,13 @@ pub struct SyncConfig {
     pub pull_timeout: Duration,
     /// Time from one pull to the next after repeated failures.
     pub failure_backoff: Duration,
+    /// Where syncs are remembered and kept one at a time, whichever process makes them.
+    pub state_folder: PathBuf,
 }
 
 impl SyncConfig {
     /// A worktree that follows `origin`, once it is asked to.
-    pub fn new(root: impl Into<PathBuf>) -> Self {
+    pub fn new(root: impl Into<PathBuf>, state_folder: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
             repository: None,
@@ -48,6 +54,7 @@ impl SyncConfig {
             interval: Duration::from_secs(900),
             pull_timeout: Duration::from_secs(120),
             failure_backoff: Duration::from_secs(3_600),
+            state_folder: state_folder.into(),
         }
     }
 

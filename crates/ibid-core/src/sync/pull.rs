@@ -29,22 +29,23 @@ pub fn pull(config: &SyncConfig, timeout: Duration) -> Result<Pulled> {
         return Err(not_configured());
     }
     let worktree = Worktree { root: &config.root, deadline: Instant::now() + timeout };
-    worktree.require_repository()?;
-    let local = worktree.branch()?;
-    let branch = config.branch.as_deref().unwrap_or(&local);
-    check_name(branch)?;
-    check_name(&config.remote)?;
-    worktree.check_remote(config)?;
+    let branch = worktree.ready(config)?;
     worktree.require_clean()?;
-    worktree.fetch(&config.remote, branch)?;
-    let pulled = worktree.fast_forward(&config.remote, branch)?;
+    worktree.fetch(&config.remote, &branch)?;
+    let pulled = worktree.fast_forward(&config.remote, &branch)?;
     tracing::info!(changed = pulled == Pulled::FastForwarded, "git sync finished");
     Ok(pulled)
 }
 
+/// Whether a pull could begin: a worktree on a branch, with the remote that is meant. Asks the remote nothing.
+pub fn check(config: &SyncConfig, timeout: Duration) -> Result<()> {
+    let worktree = Worktree { root: &config.root, deadline: Instant::now() + timeout };
+    worktree.ready(config).map(drop)
+}
+
 fn not_configured() -> Error {
     Error::new(ErrorCode::SyncNotConfigured, "git sync is not configured")
-        .with_hint("set `sync.repo` or `sync.branch`, or turn it on with `sync.enabled`")
+        .with_hint("`ibid sync configure --branch NAME` sets it up, `ibid sync enable` turns the schedule on")
 }
 
 struct Worktree<'a> {
@@ -55,6 +56,17 @@ struct Worktree<'a> {
 impl Worktree<'_> {
     fn git(&self, arguments: &[&str]) -> Result<git::Output> {
         git::run(self.root, arguments, self.deadline)
+    }
+
+    /// The branch of the remote to follow, when everything is there to follow it.
+    fn ready(&self, config: &SyncConfig) -> Result<String> {
+        self.require_repository()?;
+        let local = self.branch()?;
+        let branch = config.branch.clone().unwrap_or(local);
+        check_name(&branch)?;
+        check_name(&config.remote)?;
+        self.check_remote(config)?;
+        Ok(branch)
     }
 
     fn require_repository(&self) -> Result<()> {

@@ -70,7 +70,7 @@ fn credentials() -> Error {
 }
 
 /// Refuses a name of a remote or branch that git would take for something else.
-pub(super) fn check_name(name: &str) -> Result<()> {
+pub fn check_name(name: &str) -> Result<()> {
     let allowed = |c: char| c.is_alphanumeric() || "._-/".contains(c);
     let fine = !name.is_empty()
         && name.chars().all(allowed)
@@ -89,53 +89,54 @@ pub(super) fn check_name(name: &str) -> Result<()> {
 pub(super) fn fetch_failure(stderr: &str) -> Error {
     let text = stderr.to_ascii_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
-    let (code, message, hint) = if says(&["couldn't find remote ref", "no such ref was fetched"]) {
-        (
-            ErrorCode::SyncRemoteRefMissing,
-            "the branch does not exist on the remote",
-            "check `sync.branch` and the name of the local branch",
-        )
-    } else if says(&[
-        "authentication failed",
-        "permission denied",
-        "could not read username",
-        "could not read password",
-        "terminal prompts disabled",
-        "invalid username or password",
-        "invalid credentials",
-        "host key verification failed",
-        "error: 401",
-        "error: 403",
-        "access denied",
-    ]) {
-        (
-            ErrorCode::SyncAuthFailed,
-            "git could not authenticate to the remote",
-            "set up a credential helper or an ssh key for the user that runs ibid",
-        )
-    } else if says(&[
-        "could not resolve host",
-        "connection refused",
-        "connection timed out",
-        "connection reset",
-        "network is unreachable",
-        "no route to host",
-        "failed to connect",
-        "operation timed out",
-        "could not read from remote repository",
-        "does not appear to be a git repository",
-        "the remote end hung up",
-        "unable to access",
-        "does not exist",
-    ]) {
-        (
-            ErrorCode::SyncNetworkFailed,
-            "the remote could not be reached",
-            "check the address of the remote and the network",
-        )
-    } else {
-        (ErrorCode::SyncGitFailed, "git could not fetch", "run `git fetch` in the source to see why")
-    };
+    let (code, message, hint) =
+        if says(&["couldn't find remote ref", "no such ref was fetched", "not found in upstream"]) {
+            (
+                ErrorCode::SyncRemoteRefMissing,
+                "the branch does not exist on the remote",
+                "check `sync.branch` and the name of the local branch",
+            )
+        } else if says(&[
+            "authentication failed",
+            "permission denied",
+            "could not read username",
+            "could not read password",
+            "terminal prompts disabled",
+            "invalid username or password",
+            "invalid credentials",
+            "host key verification failed",
+            "error: 401",
+            "error: 403",
+            "access denied",
+        ]) {
+            (
+                ErrorCode::SyncAuthFailed,
+                "git could not authenticate to the remote",
+                "set up a credential helper or an ssh key for the user that runs ibid",
+            )
+        } else if says(&[
+            "could not resolve host",
+            "connection refused",
+            "connection timed out",
+            "connection reset",
+            "network is unreachable",
+            "no route to host",
+            "failed to connect",
+            "operation timed out",
+            "could not read from remote repository",
+            "does not appear to be a git repository",
+            "the remote end hung up",
+            "unable to access",
+            "does not exist",
+        ]) {
+            (
+                ErrorCode::SyncNetworkFailed,
+                "the remote could not be reached",
+                "check the address of the remote and the network",
+            )
+        } else {
+            (ErrorCode::SyncGitFailed, "git could not fetch", "run `git fetch` in the source to see why")
+        };
     Error::new(code, message).with_hint(hint)
 }
 

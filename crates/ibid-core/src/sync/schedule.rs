@@ -33,6 +33,12 @@ impl Schedule {
         }
     }
 
+    /// Goes on where an earlier process ended: the first pull is due at once all the same.
+    pub fn resume(mut self, failures: u32) -> Self {
+        self.failures = failures;
+        self
+    }
+
     /// When the next pull is due; never when nothing asks for one.
     pub fn due(&self) -> Option<Duration> {
         let scheduled = self.interval.map(|_| self.scheduled);
@@ -107,7 +113,7 @@ mod tests {
     }
 
     fn config(enabled: bool) -> SyncConfig {
-        SyncConfig { enabled, ..SyncConfig::new("notes") }
+        SyncConfig { enabled, ..SyncConfig::new("notes", "data") }
     }
 
     #[test]

@@ -8,7 +8,10 @@ use std::{
 use ibid_api::{Engine, Error, ErrorCode, Freshness, IndexRequest, IndexScope, Result, SyncStatus};
 use tokio::sync::{Mutex as Turn, Notify};
 
-use super::{Pulled, RateLimit, Schedule, SyncConfig, pull};
+use super::{
+    Pulled, RateLimit, Schedule, SyncConfig, pull,
+    record::{Ledger, Turn as SharedTurn},
+};
 
 /// Webhooks beyond this in a minute are refused.
 const WEBHOOKS_PER_MINUTE: usize = 60;
@@ -30,6 +33,7 @@ pub struct SyncOutcome {
 pub struct Syncer {
     config: SyncConfig,
     engine: Arc<dyn Engine>,
+    ledger: Ledger,
     began: Instant,
     /// Held by the pull that runs.
     turn: Turn<()>,
@@ -40,22 +44,21 @@ pub struct Syncer {
 struct State {
     schedule: Schedule,
     webhooks: RateLimit,
-    last_success_ms: Option<i64>,
-    last_error: Option<ErrorCode>,
 }
 
 impl Syncer {
     /// A syncer that pulls when asked, and on schedule while [`Syncer::run`] is polled.
     pub fn new(config: SyncConfig, engine: Arc<dyn Engine>) -> Self {
+        let ledger = Ledger::new(&config.state_folder);
+        let failures = ledger.read().consecutive_failures;
         let state = State {
-            schedule: Schedule::new(&config, Duration::ZERO),
+            schedule: Schedule::new(&config, Duration::ZERO).resume(failures),
             webhooks: RateLimit::per_minute(WEBHOOKS_PER_MINUTE),
-            last_success_ms: None,
-            last_error: None,
         };
         Self {
             config,
             engine,
+            ledger,
             began: Instant::now(),
             turn: Turn::new(()),
             state: Mutex::new(state),
@@ -65,16 +68,16 @@ impl Syncer {
 
     /// How it stands.
     pub fn status(&self) -> SyncStatus {
-        let running = self.turn.try_lock().is_err();
-        let state = self.state();
+        let running = self.turn.try_lock().is_err() || self.ledger.is_taken();
+        let record = self.ledger.read();
         SyncStatus {
             enabled: self.config.enabled,
             configured: self.config.is_configured(),
             running,
-            pending: state.schedule.is_asked(),
-            last_success_ms: state.last_success_ms,
-            consecutive_failures: state.schedule.failures(),
-            last_error: state.last_error.map(|code| code.as_str().to_owned()),
+            pending: self.state().schedule.is_asked(),
+            last_success_ms: record.last_success_ms,
+            consecutive_failures: record.consecutive_failures,
+            last_error: record.last_error,
         }
     }
 
@@ -87,18 +90,22 @@ impl Syncer {
         let deadline =
             Instant::now() + timeout.unwrap_or(self.config.pull_timeout).min(self.config.pull_timeout);
         let turn = if wait {
-            tokio::time::timeout_at(deadline.into(), self.turn.lock()).await.map_err(|_| {
-                Error::new(ErrorCode::SyncTimeout, "the sync that runs took longer than allowed to wait")
-            })?
+            tokio::time::timeout_at(deadline.into(), self.turn.lock()).await.map_err(|_| out_of_patience())?
         } else {
-            self.turn.try_lock().map_err(|_| {
-                Error::new(ErrorCode::SyncInProgress, "a sync is already running")
-                    .with_hint("ask again later, or with `wait`")
-            })?
+            self.turn.try_lock().map_err(|_| in_progress())?
         };
+        let shared = self.take_turn(if wait { deadline } else { Instant::now() }).await?;
+        let shared = shared.ok_or_else(|| if wait { out_of_patience() } else { in_progress() })?;
         let outcome = self.pull_and_index(deadline).await;
-        drop(turn);
+        drop((shared, turn));
         outcome
+    }
+
+    /// The turn among processes, waited for until then.
+    async fn take_turn(&self, until: Instant) -> Result<Option<SharedTurn>> {
+        let ledger = self.ledger.clone();
+        let taken = tokio::task::spawn_blocking(move || ledger.take_turn(until));
+        taken.await.map_err(|_| Error::internal())?
     }
 
     /// A webhook asks for a pull soon. Too many in a minute are refused.
@@ -131,8 +138,18 @@ impl Syncer {
                     }
                     let turn = self.turn.lock().await;
                     let deadline = Instant::now() + self.config.pull_timeout;
-                    if let Err(error) = self.pull_and_index(deadline).await {
-                        tracing::warn!(code = error.code.as_str(), "git sync failed");
+                    match self.take_turn(deadline).await {
+                        Ok(Some(_shared)) => {
+                            if let Err(error) = self.pull_and_index(deadline).await {
+                                tracing::warn!(code = error.code.as_str(), "git sync failed");
+                            }
+                        }
+                        // Another process does what is due.
+                        Ok(None) => self.state().schedule.finished(self.began.elapsed(), true),
+                        Err(error) => {
+                            tracing::warn!(code = error.code.as_str(), "git sync could not begin");
+                            self.ended(Err(error.code));
+                        }
                     }
                     drop(turn);
                 }
@@ -144,19 +161,16 @@ impl Syncer {
         let started_ms = now_ms();
         self.state().schedule.started();
         let outcome = self.work(deadline, started_ms).await;
-        let now = self.began.elapsed();
-        let mut state = self.state();
-        state.schedule.finished(now, outcome.is_ok());
-        match &outcome {
-            Ok(outcome) => {
-                state.last_success_ms = Some(outcome.finished_ms);
-                state.last_error = None;
-            }
-            Err(error) => state.last_error = Some(error.code),
-        }
-        drop(state);
-        self.changed.notify_one();
+        self.ended(outcome.as_ref().map(|outcome| outcome.finished_ms).map_err(|error| error.code));
         outcome
+    }
+
+    /// Notes how a sync ended, for the schedule and for whoever asks.
+    fn ended(&self, how: std::result::Result<i64, ErrorCode>) {
+        self.ledger.note(how);
+        let now = self.began.elapsed();
+        self.state().schedule.finished(now, how.is_ok());
+        self.changed.notify_one();
     }
 
     async fn work(&self, deadline: Instant, started_ms: i64) -> Result<SyncOutcome> {
@@ -180,6 +194,15 @@ impl Syncer {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn in_progress() -> Error {
+    Error::new(ErrorCode::SyncInProgress, "a sync is already running")
+        .with_hint("ask again later, or wait for it")
+}
+
+fn out_of_patience() -> Error {
+    Error::new(ErrorCode::SyncTimeout, "the sync that runs took longer than allowed to wait")
 }
 
 fn now_ms() -> i64 {

@@ -8,7 +8,7 @@ use std::{
 use ibid_api::{RelPath, SkipReason};
 use ibid_core::{
     SourceConfig,
-    source::{FoundState, ReadError, SourceRoot},
+    source::{FoundState, ReadError, Rule, SourceRoot},
 };
 
 use crate::tree::Tree;
@@ -214,4 +214,31 @@ fn a_missing_root_is_an_error() {
     let tree = Tree::new(&[]);
     let config = SourceConfig::new("notes", tree.beside("nothing"));
     assert!(SourceRoot::open(&config, Arc::new(AtomicU64::new(0))).is_err());
+}
+
+#[test]
+fn what_rules_leave_out_is_told_with_the_rule() {
+    let tree = Tree::new(&[
+        ("a.md", ""),
+        (".hidden.md", ""),
+        (".git/config", ""),
+        ("node_modules/x/y.md", ""),
+        ("drafts/z.md", ""),
+        ("private/p.md", ""),
+        (".gitignore", "drafts/\n"),
+    ]);
+    let mut config = SourceConfig::new("notes", tree.root());
+    config.exclude = vec!["private/".to_owned()];
+    let told: Vec<_> =
+        open(&config).left_out().unwrap().into_iter().map(|it| (it.path, it.is_folder, it.rule)).collect();
+    let expected = [
+        (".git", true, Rule::HiddenName),
+        (".gitignore", false, Rule::HiddenName),
+        (".hidden.md", false, Rule::HiddenName),
+        ("drafts", true, Rule::IgnoreFile),
+        ("node_modules", true, Rule::BuiltIn),
+        ("private", true, Rule::Exclude),
+    ]
+    .map(|(path, is_folder, rule)| (path.to_owned(), is_folder, rule));
+    assert_eq!(told, expected);
 }

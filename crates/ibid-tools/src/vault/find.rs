@@ -82,10 +82,10 @@ enum CentreType {
     Chunk,
 }
 
-/// Candidates for a query.
+/// Candidates, best first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SearchAnswer {
+pub(super) struct Candidates {
     /// The way that was asked for, or would have been best.
     requested_mode: Mode,
     /// The way that was used.
@@ -103,23 +103,11 @@ pub(super) struct SearchAnswer {
 
 /// Candidates near a note or chunk.
 #[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct RelatedAnswer {
+pub(super) struct Neighbours {
     /// What was asked for.
     input: Centre,
-    /// The way that was asked for, or would have been best.
-    requested_mode: Mode,
-    /// The way that was used.
-    used_mode: Mode,
-    /// The limit that held.
-    limit: u32,
-    /// Candidates, best first.
-    results: Vec<Item>,
-    /// How the index relates to the files.
-    freshness: Freshness,
-    /// What else to know about the answer.
-    #[schemars(with = "Vec<WarningShape>")]
-    warnings: Vec<Warning>,
+    #[serde(flatten)]
+    candidates: Candidates,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -133,7 +121,7 @@ fn notes_only() -> Filter {
     Filter { kinds: vec![DocumentKind::Markdown], ..Filter::default() }
 }
 
-pub(super) async fn search(vault: Arc<Vault>, input: Search) -> Result<SearchAnswer> {
+pub(super) async fn search(vault: Arc<Vault>, input: Search) -> Result<Candidates> {
     if input.query.trim().is_empty() || input.query.chars().count() > QUERY_CHARS {
         return Err(Error::new(
             ErrorCode::InvalidQuery,
@@ -146,18 +134,10 @@ pub(super) async fn search(vault: Arc<Vault>, input: Search) -> Result<SearchAns
         whole_snippets: false,
         ..SearchRequest::new(input.query, input.limit)
     };
-    let reply = usable(vault.engine().await?.search(request).await?)?;
-    Ok(SearchAnswer {
-        requested_mode: reply.requested_mode,
-        used_mode: reply.used_mode,
-        limit: input.limit,
-        results: reply.hits.into_iter().map(Item::from).collect(),
-        freshness: reply.freshness,
-        warnings: answer::warnings(reply.freshness, reply.warnings),
-    })
+    candidates(vault.engine().await?.search(request).await?, input.limit)
 }
 
-pub(super) async fn related(vault: Arc<Vault>, input: Related) -> Result<RelatedAnswer> {
+pub(super) async fn related(vault: Arc<Vault>, input: Related) -> Result<Neighbours> {
     let (note, chunk_index) = centre(input.r#type, &input.id)?;
     let request = RelatedRequest {
         document: DocumentKey::Note(note),
@@ -167,21 +147,23 @@ pub(super) async fn related(vault: Arc<Vault>, input: Related) -> Result<Related
         filter: notes_only(),
         whole_snippets: false,
     };
-    let reply = usable(vault.engine().await?.related(request).await?)?;
-    Ok(RelatedAnswer {
-        input: Centre { r#type: input.r#type, id: input.id },
+    let candidates = candidates(vault.engine().await?.related(request).await?, input.limit)?;
+    Ok(Neighbours { input: Centre { r#type: input.r#type, id: input.id }, candidates })
+}
+
+/// The answer that a reply makes. An index that must not be queried gives none, even if it could.
+fn candidates(reply: SearchReply, limit: u32) -> Result<Candidates> {
+    if reply.freshness == Freshness::Incompatible {
+        return Err(incompatible());
+    }
+    Ok(Candidates {
         requested_mode: reply.requested_mode,
         used_mode: reply.used_mode,
-        limit: input.limit,
+        limit,
         results: reply.hits.into_iter().map(Item::from).collect(),
         freshness: reply.freshness,
         warnings: answer::warnings(reply.freshness, reply.warnings),
     })
-}
-
-/// An index that must not be queried gives no answer, even if it could.
-fn usable(reply: SearchReply) -> Result<SearchReply> {
-    if reply.freshness == Freshness::Incompatible { Err(incompatible()) } else { Ok(reply) }
 }
 
 /// Takes an identifier apart.

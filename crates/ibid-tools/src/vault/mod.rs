@@ -99,7 +99,7 @@ pub fn not_configured() -> Error {
 
 /// The index does not fit the configuration.
 fn incompatible() -> Error {
-    Error::new(ErrorCode::IndexIncompatible, "the index does not fit the configuration and cannot be used")
+    Error::new(ErrorCode::IndexIncompatible, "the index does not fit the configuration any more")
         .with_hint("run `ibid reindex` or POST /reindex")
 }
 

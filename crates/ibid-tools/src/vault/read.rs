@@ -29,8 +29,9 @@ pub(super) const GET_NOTE: Spec = Spec::read(
 pub(super) const GET_CHUNK: Spec = Spec::read(
     "get_chunk",
     "Read a passage",
-    "Returns one passage of a note as it stands in the file, with the headings above it. Identifiers come \
-     from search or related; passages are numbered from 0 in the order of the note.",
+    "Returns one passage of a note as it stands in the file, with the headings above it and the links and \
+     attachments in it. Identifiers come from search or related; passages are numbered from 0 in the order \
+     of the note.",
 )
 .http(Route::get("/chunks/{note_id}/{chunk_index}"))
 .examples(&[r#"{"note_id":"0123456789abcdef0123456789abcdef","chunk_index":0}"#]);
@@ -138,6 +139,10 @@ pub(super) struct Passage {
     content_type: &'static str,
     /// Size of the passage in bytes.
     size: u64,
+    /// Links that stand in the passage.
+    links: Links,
+    /// Files the passage names that are not notes.
+    attachments: Vec<String>,
     /// How the index relates to the files.
     freshness: Freshness,
     /// What else to know about the answer.
@@ -189,14 +194,16 @@ pub(super) async fn get_chunk(vault: Arc<Vault>, input: GetChunk) -> Result<Pass
         size: chunk.text.len() as u64,
         content: chunk.text,
         content_type: CONTENT_TYPE,
+        links: links(chunk.links),
+        attachments: chunk.attachments,
         freshness,
         warnings: answer::warnings(freshness, Vec::new()),
     })
 }
 
-fn note(document: Document, freshness: Freshness) -> Note {
+fn links(all: Vec<Link>) -> Links {
     let mut links = Links::default();
-    for Link { name, fragment, label, target, .. } in document.links {
+    for Link { name, fragment, label, target, .. } in all {
         let written = UnresolvedLink { target: name, heading: fragment, display: label };
         match target {
             Some(target) => links.resolved.push(ResolvedLink {
@@ -208,6 +215,10 @@ fn note(document: Document, freshness: Freshness) -> Note {
             None => links.unresolved.push(written),
         }
     }
+    links
+}
+
+fn note(document: Document, freshness: Freshness) -> Note {
     Note {
         id: document.summary.note_id,
         path: document.summary.path,
@@ -216,7 +227,7 @@ fn note(document: Document, freshness: Freshness) -> Note {
         size: document.content.len() as u64,
         content: document.content,
         content_type: CONTENT_TYPE,
-        links,
+        links: links(document.links),
         attachments: document.attachments,
         freshness,
         warnings: answer::warnings(freshness, Vec::new()),

@@ -81,6 +81,11 @@ impl Shelf {
     }
 }
 
+fn link(name: &str, target: Option<LinkTarget>) -> Link {
+    let fragment = Some("Next".to_owned());
+    Link { name: name.to_owned(), fragment, label: None, embed: false, line: 1, target }
+}
+
 #[async_trait]
 impl Engine for Shelf {
     async fn status(&self) -> Result<Status> {
@@ -138,14 +143,6 @@ impl Engine for Shelf {
         if self.note.len() as u64 > max_bytes {
             return Err(Error::new(ErrorCode::NoteTooLarge, "the note is too large"));
         }
-        let link = |name: &str, target| Link {
-            name: name.to_owned(),
-            fragment: Some("Next".to_owned()),
-            label: None,
-            embed: false,
-            line: 1,
-            target,
-        };
         let plan = self.summary();
         let target = LinkTarget { note_id: plan.note_id, path: plan.path.clone(), title: plan.title.clone() };
         Ok(Document {
@@ -169,6 +166,8 @@ impl Engine for Shelf {
             lines: LineRange { start: 1, end: 2 },
             text: "first\nsecond é".to_owned(),
             hash: ContentHash::of(b""),
+            links: vec![link("Nowhere", None)],
+            attachments: vec!["img/a b.png".to_owned()],
         })
     }
 
@@ -229,6 +228,8 @@ fn tools_are_published_as_the_contract_has_them() {
         insta::assert_json_snapshot!(tool.spec.name, tool.describe());
     }
     assert!(toolset.instructions().len() < 1_000);
+    let table = crate::ToolTable::new([toolset]).unwrap();
+    insta::assert_snapshot!("price", format!("{} tokens", table.tokens()));
 }
 
 #[tokio::test]

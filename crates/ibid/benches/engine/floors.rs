@@ -193,7 +193,7 @@ fn add_fields(folder: &Path, documents: &[Made]) -> Outcome<Cost> {
 }
 
 /// As much as the engine gives its own writer.
-const WRITER_BYTES: usize = 64 << 20;
+const WRITER_BYTES: usize = 112_000_000;
 
 /// Terms as a text that the default tokenizer takes apart into the same number of terms.
 fn spaced(terms: &Terms) -> String {

@@ -16,6 +16,7 @@ mod queries;
 mod raw_index;
 mod report;
 mod update;
+mod watching;
 mod world;
 
 use options::{Group, Options};
@@ -36,13 +37,16 @@ fn main() -> Outcome {
         report.note(format!("{} files, {:.1} MB of Markdown", world.files(), world.megabytes()));
         first_index::run(&world, &options, &mut report)?;
         if options.runs(Group::Update) {
-            update::run(&world, &options, &mut report)?;
+            update::run("update", &world, &options, &mut report)?;
+            watching::run("update", &world, &options, &mut report)?;
         }
     }
     if options.runs(Group::Notes) {
         let world = world::World::notes(options.notes)?;
         report.note(format!("{} small files, {:.1} MB", world.files(), world.megabytes()));
         first_index::run_small(&world, &mut report)?;
+        update::run("small files", &world, &options, &mut report)?;
+        watching::run("small files", &world, &options, &mut report)?;
     }
     if options.runs(Group::Query) || options.runs(Group::Cold) {
         let world = world::World::chunks(options.chunks, options.keep.as_deref())?;

@@ -23,7 +23,7 @@ impl RawIndex {
         let mut schema = Schema::builder();
         let text = schema.add_text_field("text", TEXT);
         let index = Index::create_in_dir(folder, schema.build())?;
-        let mut writer = index.writer_with_num_threads(1, 64 << 20)?;
+        let mut writer = index.writer_with_num_threads(1, 112_000_000)?;
         for parsed in world.parsed() {
             let (_, parsed) = parsed?;
             for draft in chunk(&parsed, &CoreConfig::HEADING_CHUNKS) {

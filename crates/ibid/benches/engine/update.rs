@@ -12,18 +12,27 @@ use super::{
     world::{Knowledge, SOURCE, World},
 };
 
-const GROUP: &str = "update";
-
-pub(crate) fn run(world: &World, options: &Options, report: &mut Report) -> Outcome {
-    let knowledge = Knowledge::open(&world.root(), &world.data())?;
-    nothing_changed(world, &knowledge, options, report)?;
-    one_document(world, &knowledge, options, report)?;
-    renamed_folder(world, &knowledge, report)
+/// What is updated, and under which name it is reported.
+struct Update<'a> {
+    group: &'static str,
+    world: &'a World,
+    knowledge: Knowledge,
+    rounds: usize,
 }
 
-fn nothing_changed(world: &World, knowledge: &Knowledge, options: &Options, report: &mut Report) -> Outcome {
+pub(crate) fn run(group: &'static str, world: &World, options: &Options, report: &mut Report) -> Outcome {
+    let knowledge = Knowledge::open(&world.root(), &world.data())?;
+    let update = Update { group, world, knowledge, rounds: options.rounds };
+    nothing_changed(&update, report)?;
+    one_document(&update, report)?;
+    renamed_folder(&update, report)
+}
+
+fn nothing_changed(update: &Update<'_>, report: &mut Report) -> Outcome {
+    let Update { group, world, knowledge, rounds } = update;
+    let read_before = knowledge.files_read();
     let (mut walks, mut updates) = (Vec::new(), Vec::new());
-    for _ in 0..options.rounds {
+    for _ in 0..*rounds {
         let (files, cost) = measured(|| floors::walk(&world.root()))?;
         walks.push(cost);
         let (reply, cost) = measured(|| knowledge.index(IndexScope::Changes))?;
@@ -32,8 +41,11 @@ fn nothing_changed(world: &World, knowledge: &Knowledge, options: &Options, repo
         }
         updates.push(cost);
     }
+    if knowledge.files_read() != read_before {
+        return Err("an update without changes read files".into());
+    }
     report.add(
-        Row::new(GROUP, "nothing changed", cpu(&updates, 0.5), "ms CPU")
+        Row::new(group, "nothing changed", cpu(&updates, 0.5), "ms CPU")
             .floor(cpu(&walks, 0.5))
             .goal(Goal::Ratio(3.0))
             .remark(format!("{:.1} ms wall; floor: walk with stat", wall(&updates, 0.5))),
@@ -41,11 +53,12 @@ fn nothing_changed(world: &World, knowledge: &Knowledge, options: &Options, repo
     Ok(())
 }
 
-fn one_document(world: &World, knowledge: &Knowledge, options: &Options, report: &mut Report) -> Outcome {
+fn one_document(update: &Update<'_>, report: &mut Report) -> Outcome {
+    let Update { group, world, knowledge, rounds } = update;
     for (name, whole) in [("one document, searchable", false), ("one document found by a walk", true)] {
         let mut costs = Vec::new();
-        for round in 0..options.rounds {
-            let number = round * world.corpus.pages() / options.rounds;
+        for round in 0..*rounds {
+            let number = round * world.corpus.pages() / rounds;
             let page = world.corpus.page(number, 1 + round as u64);
             let mark = mark(round as u64 * 2 + u64::from(whole));
             fs::write(world.root().join(&page.path), format!("{}\n{mark}\n", page.text))?;
@@ -65,7 +78,7 @@ fn one_document(world: &World, knowledge: &Knowledge, options: &Options, report:
             costs.push(cost);
         }
         report.add(
-            Row::new(GROUP, name, wall(&costs, 0.5), "ms wall").goal(Goal::Value(100.0)).remark(format!(
+            Row::new(group, name, wall(&costs, 0.5), "ms wall").goal(Goal::Value(100.0)).remark(format!(
                 "{:.1} ms CPU; worst {:.1} ms wall",
                 cpu(&costs, 0.5),
                 wall(&costs, 1.0)
@@ -75,23 +88,26 @@ fn one_document(world: &World, knowledge: &Knowledge, options: &Options, report:
     Ok(())
 }
 
-fn renamed_folder(world: &World, knowledge: &Knowledge, report: &mut Report) -> Outcome {
+fn renamed_folder(update: &Update<'_>, report: &mut Report) -> Outcome {
+    let Update { group, world, knowledge, .. } = update;
     let root = world.root();
-    fs::rename(root.join("shelf-000"), root.join("renamed"))?;
+    let first = world.corpus.path(0);
+    let (folder, _) = first.split_once('/').ok_or("the first page lies in no folder")?;
+    fs::rename(root.join(folder), root.join("renamed"))?;
     let (reply, cost) = measured(|| knowledge.index(IndexScope::Changes))?;
     report.add(
-        Row::new(GROUP, "folder renamed", cost.cpu, "ms CPU").remark(format!(
+        Row::new(group, "folder renamed", cost.cpu, "ms CPU").remark(format!(
             "{} files added, {} removed; {:.0} ms wall",
             reply.added, reply.removed, cost.wall
         )),
     );
-    fs::rename(root.join("renamed"), root.join("shelf-000"))?;
+    fs::rename(root.join("renamed"), root.join(folder))?;
     knowledge.index(IndexScope::Changes)?;
     Ok(())
 }
 
 /// A word that is nowhere in the tree, and near no other one.
-fn mark(number: u64) -> String {
+pub(crate) fn mark(number: u64) -> String {
     let mut rest = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut letters = String::from("q");
     while rest > 0 {

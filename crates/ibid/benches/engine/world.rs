@@ -6,9 +6,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use ibid_api::{Engine, IndexReply, IndexRequest, IndexScope, RelPath, SearchReply, SearchRequest};
+use ibid_api::{Engine, IndexReply, IndexRequest, IndexScope, RelPath, SearchReply, SearchRequest, Status};
 use ibid_core::{
-    CoreConfig, EmbeddingConfig, LocalEngine, SourceConfig,
+    CoreConfig, EmbeddingConfig, LocalEngine, SourceConfig, WatchConfig,
     eval::{Corpus, Shape, Written},
     parse::{Outcome as Parse, ParseOptions, Parsed, RawFile, parse},
 };
@@ -145,14 +145,33 @@ pub(crate) struct Knowledge {
 impl Knowledge {
     /// Opens the engine over a tree, by words only.
     pub(crate) fn open(root: &Path, data: &Path) -> Outcome<Self> {
+        Self::with(root, data, WatchConfig::default())
+    }
+
+    /// The same, with this patience of a watcher.
+    pub(crate) fn with(root: &Path, data: &Path, watch: WatchConfig) -> Outcome<Self> {
         let mut config = CoreConfig::new(data).with_source(SourceConfig::new(SOURCE, root));
         config.embedding = EmbeddingConfig::Disabled;
+        config.watch = watch;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { engine: LocalEngine::open(config)?, runtime })
     }
 
     pub(crate) fn index(&self, scope: IndexScope) -> Outcome<IndexReply> {
         Ok(self.runtime.block_on(self.engine.index(IndexRequest { scope, require_embeddings: false }))?)
+    }
+
+    pub(crate) fn engine(&self) -> &LocalEngine {
+        &self.engine
+    }
+
+    pub(crate) fn status(&self) -> Outcome<Status> {
+        Ok(self.runtime.block_on(self.engine.status())?)
+    }
+
+    /// How many files were read so far.
+    pub(crate) fn files_read(&self) -> u64 {
+        self.engine.files_read()
     }
 
     pub(crate) fn search(&self, request: SearchRequest) -> Outcome<SearchReply> {

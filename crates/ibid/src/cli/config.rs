@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::{Context, Failure, Outcome};
 use crate::{
     config::{
-        PROJECT_FILE, edit,
+        Config, PROJECT_FILE, edit,
         keys::{KEYS, Key, Kind, Scope, find},
-        layer::{invalid, is_section, unknown_key},
+        layer::{Flag, invalid, is_section, unknown_key},
         value::{Base, from_text, shown},
     },
     ui::printer::{FAINT, STRONG},
@@ -134,8 +134,23 @@ fn get(context: &Context, name: Option<&str>, json: bool) -> Outcome {
     Err(unknown_key(name).into())
 }
 
-fn set(context: &Context, name: &str, raw: &str, project: bool) -> Outcome {
+/// Sets a key in the user file, the file named by `--config`, or the project file.
+pub(super) fn set(context: &Context, name: &str, raw: &str, project: bool) -> Outcome {
     let key = find(name).ok_or_else(|| unknown_key(name))?;
+    let raw = if raw == "-" { from_stdin()? } else { raw.to_owned() };
+    // A value that makes the whole configuration invalid would lock its owner out.
+    check_together(context, &[Flag::new(key.name, key.name, &raw)])?;
+    store(context, key, &raw, project)
+}
+
+/// Whether the configuration holds together with these values in it.
+pub(super) fn check_together(context: &Context, values: &[Flag]) -> Result<()> {
+    let config = &context.config;
+    Config::load(config.surroundings.clone(), config.custom_file.clone(), values).map(drop)
+}
+
+/// Writes a value that was checked.
+pub(super) fn store(context: &Context, key: &Key, raw: &str, project: bool) -> Outcome {
     let surroundings = &context.config.surroundings;
     let file = if project {
         if key.scope == Scope::NotInProject {
@@ -149,9 +164,8 @@ fn set(context: &Context, name: &str, raw: &str, project: bool) -> Outcome {
         let user = || surroundings.user_file().ok_or_else(no_home);
         context.config.custom_file.clone().map_or_else(user, Ok)?
     };
-    let raw = if raw == "-" { from_stdin()? } else { raw.to_owned() };
     let base = Base { folder: &surroundings.current_dir, home: surroundings.home.as_deref() };
-    let value = from_text(key, &raw, base).map_err(|rule| invalid(format!("`{}` {rule}", key.name)))?;
+    let value = from_text(key, raw, base).map_err(|rule| invalid(format!("`{}` {rule}", key.name)))?;
     // A path in a project file stays as it was written, so that it means the same elsewhere.
     let value = if project && matches!(key.kind, Kind::Path) { json!(raw.trim()) } else { value };
     edit::set(&file, key, &value)?;

@@ -1,6 +1,6 @@
 //! `ibid doctor`
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use clap::Args;
 use ibid_api::{EmbeddingState, Freshness, SearchRequest, Status};
@@ -10,11 +10,14 @@ use super::{Context, Failure, Outcome, install_client, knowledge::Knowledge, tim
 use crate::{
     config::place::Place,
     http::{auth, is_loopback},
+    serving,
     ui::printer::{BAD, CAUTION, FAINT, GOOD},
 };
 
 /// Fewer watches than this are soon used up.
 const FEW_WATCHES: u64 = 16_384;
+/// Git looks at its own files only, which takes no longer.
+const GIT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Check that everything works and say how to fix what does not.
 ///
@@ -74,6 +77,7 @@ pub(super) async fn run(arguments: &DoctorArguments, context: &Context) -> Outco
             sources(&mut report, &place);
             data_folder(&mut report, &place, context.config.values.read_only);
             knowledge_base(&mut report, context).await?;
+            git_sync(&mut report, context, &place);
         }
     }
     watches(&mut report, Path::new("/proc/sys/fs/inotify/max_user_watches"), context);
@@ -240,6 +244,19 @@ fn model(report: &mut Report, status: &Status) {
         EmbeddingState::Incompatible => {
             report.fail("model", "another model made the embeddings", "ibid reindex");
         }
+    }
+}
+
+/// Whether a pull could begin, where one was asked for. Asks the remote nothing.
+fn git_sync(report: &mut Report, context: &Context, place: &Place) {
+    let config = serving::sync_config(&context.config.values.sync, place);
+    if !config.is_configured() {
+        return;
+    }
+    match ibid_core::sync::check(&config, GIT_PATIENCE) {
+        Ok(()) if config.enabled => report.ok("git sync", "on, and ready"),
+        Ok(()) => report.ok("git sync", "ready; `ibid sync enable` turns the schedule on"),
+        Err(error) => report.failed("git sync", &error, "ibid sync status"),
     }
 }
 

@@ -4,9 +4,11 @@ use std::time::Instant;
 
 use clap::Args;
 use ibid_api::{IndexReply, IndexScope};
+use ibid_core::EmbedReply;
+use serde::Serialize;
 
 use super::{
-    Context, Outcome,
+    Context, Failure, Outcome,
     knowledge::Knowledge,
     time::{count, seconds},
 };
@@ -58,9 +60,21 @@ pub(super) async fn run(arguments: &IndexArguments, context: &Context) -> Outcom
     let started = Instant::now();
     let scope = if arguments.full { IndexScope::Everything } else { IndexScope::Changes };
     let reply = knowledge.index(scope, arguments.shared.require_embeddings).await?;
-    let waiting = knowledge.embed().await?;
+    // Ctrl-C only pauses this part: what was found is told anyway, and the next run goes on.
+    let (embedded, paused) = match knowledge.embed().await {
+        Err(Failure::Interrupted) => {
+            let waiting = knowledge.engine.status().await?.index.embeddings_missing;
+            (EmbedReply { embedded: 0, remaining: waiting }, true)
+        }
+        other => (other?, false),
+    };
+    let waiting = embedded.remaining;
     if arguments.shared.json {
-        context.printer.json(&reply)?;
+        context.printer.json(&Printed {
+            reply: &reply,
+            embedded: embedded.embedded,
+            embeddings_missing: waiting,
+        })?;
     } else {
         context.printer.line(format_args!("{} in {}", summary(&reply), seconds(started.elapsed())))?;
         if reply.skipped + reply.failed > 0 {
@@ -68,13 +82,29 @@ pub(super) async fn run(arguments: &IndexArguments, context: &Context) -> Outcom
             context.printer.note(format_args!("{left_out} left out; `ibid status --coverage` lists them"));
         }
         if waiting > 0 {
+            let next = if paused { "; `ibid index` goes on" } else { "" };
             context
                 .printer
-                .note(format_args!("{} still wait to be found by meaning", count(waiting, "text")));
+                .note(format_args!("{} still wait to be found by meaning{next}", count(waiting, "text")));
         }
         context.printer.warnings(&reply.warnings);
     }
+    if paused {
+        return Err(Failure::Interrupted);
+    }
     if arguments.watch { watch(&knowledge, arguments, context).await } else { Ok(()) }
+}
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Printed<'a> {
+    #[serde(flatten)]
+    reply: &'a IndexReply,
+    /// Texts that got an embedding.
+    embedded: u64,
+    /// Texts that have none yet.
+    embeddings_missing: u64,
 }
 
 fn summary(reply: &IndexReply) -> String {
@@ -91,6 +121,7 @@ async fn watch(knowledge: &Knowledge<'_>, arguments: &IndexArguments, context: &
     let printer = context.printer.clone();
     let json = arguments.shared.json;
     let handle = knowledge.base.watch(
+        true,
         true,
         Box::new(move |update| {
             // A closed output ends the command below; there is nothing to do about it here.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ibid_api::{Engine, ErrorCode, IndexReply, IndexRequest, IndexScope, Result};
-use ibid_core::LocalEngine;
+use ibid_core::{EmbedReply, LocalEngine, engine::LinkReport};
 
 use super::{
     Context, Failure, Outcome,
@@ -18,8 +18,8 @@ use crate::{
     ui::progress::Bar,
 };
 
-/// Somebody who searches wants an answer: this long may go into meanings before the first one.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Somebody who searches wants an answer: beside the words, this long may go into meanings before it.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// A look at names and times may take this long before a search; longer means a large folder, and then the
 /// answer says that nothing is known.
 const GLANCE: Duration = Duration::from_millis(25);
@@ -68,8 +68,9 @@ impl<'a> Knowledge<'a> {
         let started = Instant::now();
         let progress = self.progress();
         let reply = self.index_showing(IndexScope::Changes, false, progress.clone()).await?;
-        while started.elapsed() < PATIENCE
-            && self.embed_showing(Some(EMBED_STEP), progress.clone()).await? > 0
+        let words_are_there = Instant::now();
+        while words_are_there.elapsed() < PATIENCE
+            && self.embed_showing(Some(EMBED_STEP), progress.clone()).await?.remaining > 0
         {}
         drop(progress);
         let documents = count(reply.documents, "document");
@@ -99,26 +100,37 @@ impl<'a> Knowledge<'a> {
         self.context.interrupt.told(self.base.index(request, progress).await)
     }
 
-    /// Makes all embeddings; says how many texts still wait. Search by words works without.
-    pub(super) async fn embed(&self) -> Outcome<u64> {
+    /// Makes all embeddings. Search by words works without.
+    pub(super) async fn embed(&self) -> Outcome<EmbedReply> {
         self.embed_showing(None, self.progress()).await
     }
 
-    async fn embed_showing(&self, limit: Option<u64>, progress: Arc<Bar>) -> Outcome<u64> {
+    async fn embed_showing(&self, limit: Option<u64>, progress: Arc<Bar>) -> Outcome<EmbedReply> {
+        let nothing = EmbedReply { embedded: 0, remaining: 0 };
         if !self.context.config.values.embedding.enabled {
-            return Ok(0);
+            return Ok(nothing);
         }
         match self.base.embed(progress, limit).await {
             Err(error)
-                if matches!(error.code, ErrorCode::EmbeddingUnavailable | ErrorCode::EmbeddingFailed) =>
+                if matches!(
+                    error.code,
+                    ErrorCode::EmbeddingUnavailable
+                        | ErrorCode::EmbeddingFailed
+                        | ErrorCode::EmbeddingConfigInvalid
+                ) =>
             {
                 self.context.printer.note(format_args!("warning: {}; search is by words", error.message));
-                Ok(0)
+                Ok(nothing)
             }
             // Somebody else is at it already.
-            Err(error) if error.code == ErrorCode::IndexBusy => Ok(0),
+            Err(error) if error.code == ErrorCode::IndexBusy => Ok(nothing),
             other => self.context.interrupt.told(other),
         }
+    }
+
+    /// Follows every link.
+    pub(super) async fn links(&self) -> Result<LinkReport> {
+        self.base.local().links().await
     }
 
     /// The engine in this process, for those who measure it.

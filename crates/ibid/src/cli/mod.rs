@@ -16,11 +16,13 @@ mod knowledge;
 pub mod list;
 pub mod man;
 pub mod mcp;
+pub mod model;
 pub mod reference;
 pub mod related;
 pub mod search;
 pub mod serve;
 pub mod status;
+pub mod sync;
 mod time;
 pub mod tools;
 pub mod welcome;
@@ -94,7 +96,9 @@ pub fn run(command: Command, context: Context) -> Outcome {
         Command::Eval(arguments) => wait(&context, eval::run(&arguments, &context)),
         Command::Status(arguments) => wait(&context, status::run(&arguments, &context)),
         Command::Doctor(arguments) => wait(&context, doctor::run(&arguments, &context)),
+        Command::Sync(arguments) => wait(&context, sync::run(&arguments, &context)),
         Command::Config(arguments) => config::run(&arguments, &context),
+        Command::Model(arguments) => model::run(&arguments, &context),
         Command::Mcp(arguments) => mcp::run(&arguments, &context),
         Command::Serve(arguments) => serve::run(&arguments, &context),
         Command::Tools(arguments) => tools::run(&arguments, &context),

@@ -95,6 +95,7 @@ pub(super) fn run(arguments: &ServeArguments, context: &Context) -> Outcome {
         let service = VaultService {
             engine: serving.engine.clone(),
             syncer: serving.syncer.clone(),
+            indexed: Arc::clone(&serving.indexed),
             webhook: serving::webhook(&context.config.values.sync),
             server: ServerFacts {
                 host: options.host.clone(),
@@ -105,7 +106,8 @@ pub(super) fn run(arguments: &ServeArguments, context: &Context) -> Outcome {
         (state.routes, state.keyless_routes) = service.routes();
     }
     let printer = context.printer.clone();
-    super::runtime()?.block_on(async {
+    let runtime = super::runtime()?;
+    let served = runtime.block_on(async {
         serving.index_first(&context.config).await;
         serving.watch(&context.config);
         let served = http::serve(state, options, |listening| {
@@ -122,9 +124,12 @@ pub(super) fn run(arguments: &ServeArguments, context: &Context) -> Outcome {
         tokio::select! {
             served = served => served,
             () = syncing => Ok(()),
+            () = serving.embed(&context.config) => Ok(()),
         }
-    })?;
-    Ok(())
+    });
+    // Texts that are being embedded are not waited for: that may take long, and the next start begins with them.
+    runtime.shutdown_background();
+    Ok(served?)
 }
 
 fn options(arguments: &ServeArguments, context: &Context) -> Result<ServeOptions> {
@@ -150,6 +155,7 @@ fn options(arguments: &ServeArguments, context: &Context) -> Result<ServeOptions
         wrong_mcp_key_is_forbidden: profile::tells_wrong_keys_from_missing(&context.config),
         allowed_hosts: values.server.allowed_hosts.clone(),
         allowed_origins: if values.cors.enabled { values.cors.allowed_origins.clone() } else { Vec::new() },
+        mcp_path: endpoint.path.clone(),
         mcp: profile::serves_mcp(&context.config).then_some(endpoint),
         call_deadline: calls.call_deadline,
         ..ServeOptions::default()

@@ -1,19 +1,25 @@
 //! `ibid status`
 
-use std::collections::BTreeMap;
+mod coverage;
+mod links;
+
+use std::sync::Arc;
 
 use clap::Args;
-use ibid_api::{EmbeddingState, FileOutcome, FileReport, Freshness, Paging, SkipReason, Status, WatchState};
-use serde::Serialize;
+use ibid_api::{EmbeddingState, Freshness, Status, WatchState};
+use ibid_core::sync::Syncer;
 
 use super::{
     Context, Outcome,
     knowledge::Knowledge,
     time::{ago, bytes, count},
 };
-use crate::ui::{
-    printer::{BAD, CAUTION, FAINT, GOOD, PLACE, STRONG},
-    text::safe,
+use crate::{
+    serving,
+    ui::{
+        printer::{BAD, CAUTION, FAINT, GOOD, PLACE, STRONG},
+        text::safe,
+    },
 };
 
 /// Show how fresh the index is and what is in it.
@@ -22,38 +28,39 @@ pub struct StatusArguments {
     /// Say what became of every file: indexed, left out and why, or failed and why.
     #[arg(long)]
     pub coverage: bool,
+    /// List the links that lead to no document, or could lead to several.
+    #[arg(long)]
+    pub links: bool,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Files are asked for in pages of this size.
-const PAGE: u32 = 1000;
-
-#[derive(Serialize)]
-struct Coverage {
-    indexed: u64,
-    skipped: BTreeMap<&'static str, u64>,
-    failed: u64,
-    files: Vec<FileReport>,
 }
 
 pub(super) async fn run(arguments: &StatusArguments, context: &Context) -> Outcome {
     let knowledge = Knowledge::open(context)?;
     // A new process knows nothing of what changed since; a look at names and times tells.
     let _ = context.interrupt.or(knowledge.base.verify()).await;
-    let status = context.interrupt.or(knowledge.engine.status()).await?;
-    let coverage = if arguments.coverage { Some(coverage(&knowledge, context).await?) } else { None };
+    let mut status = context.interrupt.or(knowledge.engine.status()).await?;
+    let sync = serving::sync_config(&context.config.values.sync, &knowledge.place);
+    status.sync = Syncer::new(sync, Arc::clone(&knowledge.engine)).status();
+    let coverage = if arguments.coverage { Some(coverage::ask(&knowledge, context).await?) } else { None };
+    let links = if arguments.links { Some(context.interrupt.or(knowledge.links()).await?) } else { None };
     if arguments.json {
         let mut value = serde_json::to_value(&status).map_err(|_| ibid_api::Error::internal())?;
         if let Some(coverage) = &coverage {
             value["coverage"] = serde_json::to_value(coverage).map_err(|_| ibid_api::Error::internal())?;
         }
+        if let Some(links) = &links {
+            value["links"] = links::json(links);
+        }
         return context.printer.json(&value);
     }
     overview(&status, &knowledge, context)?;
     if let Some(coverage) = &coverage {
-        show_coverage(coverage, context)?;
+        coverage::show(coverage, context)?;
+    }
+    if let Some(links) = &links {
+        links::show(links, context)?;
     }
     context.printer.warnings(&status.warnings);
     Ok(())
@@ -84,6 +91,9 @@ fn overview(status: &Status, knowledge: &Knowledge<'_>, context: &Context) -> Ou
     if status.watch.state != WatchState::Disabled {
         let state = serde_json::to_value(status.watch.state).ok();
         rows.push(("watching", state.and_then(|state| Some(state.as_str()?.to_owned())).unwrap_or_default()));
+    }
+    if let Some(code) = &status.sync.last_error {
+        rows.push(("git sync", format!("{BAD}failed{BAD:#}: {code}; `ibid sync status` says more")));
     }
     for reason in &index.reindex_reasons {
         rows.push(("rebuild", format!("{BAD}needed{BAD:#}: {reason}; run `ibid reindex`")));
@@ -133,59 +143,4 @@ fn meaning(status: &Status) -> String {
         }
         EmbeddingState::Incompatible => format!("{BAD}made by another model{BAD:#}; run `ibid reindex`"),
     }
-}
-
-async fn coverage(knowledge: &Knowledge<'_>, context: &Context) -> Outcome<Coverage> {
-    let mut coverage = Coverage { indexed: 0, skipped: BTreeMap::new(), failed: 0, files: Vec::new() };
-    loop {
-        let offset = u32::try_from(coverage.files.len()).unwrap_or(u32::MAX);
-        let page = context.interrupt.or(knowledge.engine.files(Paging { limit: PAGE, offset })).await?;
-        let is_last = page.items.len() < PAGE as usize;
-        coverage.files.extend(page.items);
-        if is_last {
-            break;
-        }
-    }
-    for file in &coverage.files {
-        match &file.outcome {
-            FileOutcome::Indexed { .. } => coverage.indexed += 1,
-            FileOutcome::Skipped { reason } => *coverage.skipped.entry(skipped(*reason)).or_default() += 1,
-            FileOutcome::Failed { .. } => coverage.failed += 1,
-        }
-    }
-    Ok(coverage)
-}
-
-fn skipped(reason: SkipReason) -> &'static str {
-    match reason {
-        SkipReason::UnsupportedType => "of a kind that is not read",
-        SkipReason::Binary => "binary",
-        SkipReason::NotUtf8 => "in an unknown encoding",
-        SkipReason::TooLarge => "too large",
-        SkipReason::Empty => "empty",
-        SkipReason::LinkOutside => "a link that leads out",
-        SkipReason::BadName => "named in a way that cannot be a path",
-        SkipReason::NotAFile => "not a file",
-    }
-}
-
-fn show_coverage(coverage: &Coverage, context: &Context) -> Outcome {
-    let printer = &context.printer;
-    let total = coverage.files.len() as u64;
-    printer.line(format_args!("\n{} seen, {} indexed", count(total, "file"), coverage.indexed))?;
-    for (reason, number) in &coverage.skipped {
-        printer.line(format_args!("{number:>8} left out: {reason}"))?;
-    }
-    if coverage.failed > 0 {
-        printer.line(format_args!("{BAD}{:>8} failed{BAD:#}", coverage.failed))?;
-    }
-    for file in &coverage.files {
-        let what = match &file.outcome {
-            FileOutcome::Indexed { .. } => continue,
-            FileOutcome::Skipped { reason } => skipped(*reason).to_owned(),
-            FileOutcome::Failed { reason } => format!("{BAD}{}{BAD:#}", safe(reason)),
-        };
-        printer.line(format_args!("  {PLACE}{}{PLACE:#}  {what}", safe(&file.path)))?;
-    }
-    Ok(())
 }

@@ -239,6 +239,13 @@ pub const KEYS: &[Key] = &[
         "Files larger than this are listed and not read.",
     ),
     key(
+        "index.legacy_encodings",
+        Kind::Bool(true),
+        &[],
+        "Whether texts in UTF-16 or an older encoding are decoded. When not, they are left out with the warning \
+         `FILE_NOT_UTF8`.",
+    ),
+    key(
         "index.chunk_target",
         number(2000, 200, 100_000),
         &[],
@@ -288,6 +295,18 @@ pub const KEYS: &[Key] = &[
         Kind::Path,
         &[],
         "A model of the built-in one's family to use instead of it: a folder with its files, or one packed file.",
+    ),
+    key(
+        "embedding.timeout_seconds",
+        number(120, 1, 3600),
+        &[],
+        "Longest wait for an answer of `embedding.endpoint`; the words of a search wait 15 seconds at most.",
+    ),
+    key(
+        "embedding.threads",
+        number(0, 0, 1024),
+        &[],
+        "Threads that embed texts; as many as the machine has when 0. Fewer leave room for other work.",
     ),
     secret("embedding.api_key", &[], "Bearer key for `embedding.endpoint`."),
     key(
@@ -417,15 +436,18 @@ pub const KEYS: &[Key] = &[
         Kind::Bool(false),
         &["VAULT_AGENT_SYNC_ENABLED"],
         "Whether a server pulls the sources' git repository on a schedule.",
-    ),
+    )
+    .not_in_project(),
     key(
         "sync.repo",
         Kind::Text(""),
         &["VAULT_AGENT_SYNC_REPO"],
         "Address of the repository, without credentials.",
-    ),
-    key("sync.remote", Kind::Text("origin"), &["VAULT_AGENT_SYNC_REMOTE"], "Name of the remote."),
-    key("sync.branch", Kind::Text(""), &["VAULT_AGENT_SYNC_BRANCH"], "Branch to pull."),
+    )
+    .not_in_project(),
+    key("sync.remote", Kind::Text("origin"), &["VAULT_AGENT_SYNC_REMOTE"], "Name of the remote.")
+        .not_in_project(),
+    key("sync.branch", Kind::Text(""), &["VAULT_AGENT_SYNC_BRANCH"], "Branch to pull.").not_in_project(),
     key(
         "sync.interval_seconds",
         number(900, 60, 604_800),
@@ -466,24 +488,6 @@ pub const KEYS: &[Key] = &[
         Kind::Text("Azure Managed Grafana knowledge base"),
         &[],
         "What `get_kb_info` says that the file is.",
-    ),
-    key(
-        "docs.specs_path",
-        Kind::Path,
-        &["KDD_SPECS_PATH"],
-        "Folder of the typed documentation for the `docs` toolset; `specs` if there is one, else the source.",
-    ),
-    key(
-        "trace.workspace",
-        Kind::Path,
-        &["KIBI_WORKSPACE", "KIBI_PROJECT_ROOT", "KIBI_ROOT"],
-        "Root of the repository for the `trace` toolset; the nearest parent with `.kb` or `.git` when not set.",
-    ),
-    key(
-        "trace.branch",
-        Kind::Text(""),
-        &["KIBI_BRANCH"],
-        "Branch the `trace` toolset works on; the checked-out one when not set.",
     ),
     key(
         "engine.url",

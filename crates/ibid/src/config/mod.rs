@@ -92,8 +92,6 @@ pub struct Values {
     pub watch: WatchValues,
     pub sync: SyncValues,
     pub text: TextValues,
-    pub docs: DocsValues,
-    pub trace: TraceValues,
     pub engine: EngineValues,
 }
 
@@ -165,7 +163,7 @@ values! {
         root: Option<PathBuf>,
         exclude: Vec<String>,
     }
-    IndexValues { max_file_bytes: u64, chunk_target: usize, chunk_max: usize, }
+    IndexValues { max_file_bytes: u64, legacy_encodings: bool, chunk_target: usize, chunk_max: usize, }
     SearchValues { mode: String, limit: u32, per_document: u32, format: String, }
     EmbeddingValues {
         enabled: bool,
@@ -175,6 +173,8 @@ values! {
         model: Option<String>,
         #[serde(deserialize_with = "filled_path")]
         path: Option<PathBuf>,
+        timeout_seconds: u64,
+        threads: usize,
         api_key: Secret,
         query_prefix: String,
         passage_prefix: String,
@@ -210,16 +210,6 @@ values! {
         #[serde(deserialize_with = "filled_path")]
         file: Option<PathBuf>,
         description: String,
-    }
-    DocsValues {
-        #[serde(deserialize_with = "filled_path")]
-        specs_path: Option<PathBuf>,
-    }
-    TraceValues {
-        #[serde(deserialize_with = "filled_path")]
-        workspace: Option<PathBuf>,
-        #[serde(deserialize_with = "filled_text")]
-        branch: Option<String>,
     }
     EngineValues {
         #[serde(deserialize_with = "filled_text")]

@@ -10,7 +10,7 @@ pub mod vault;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::{Router, middleware, serve::ListenerExt};
+use axum::{Router, middleware, routing::any, serve::ListenerExt};
 use ibid_api::{Error, ErrorCode, Result};
 use ibid_tools::ToolTable;
 use tokio::net::TcpListener;
@@ -52,6 +52,8 @@ pub struct ServeOptions {
     pub allowed_origins: Vec<String>,
     /// MCP, if it is offered.
     pub mcp: Option<Endpoint>,
+    /// Where it would be if it were, so that a client can be told.
+    pub mcp_path: String,
     /// The largest JSON body of a tool's route.
     pub max_body: usize,
     /// How long a tool may take over its HTTP route.
@@ -69,6 +71,7 @@ impl Default for ServeOptions {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             mcp: None,
+            mcp_path: "/mcp".to_owned(),
             max_body: 64 * 1024,
             call_deadline: Duration::from_mins(1),
         }
@@ -138,9 +141,7 @@ pub async fn serve_until(
     stop: CancellationToken,
     listening: impl FnOnce(SocketAddr),
 ) -> Result<()> {
-    if let Some(endpoint) = &options.mcp {
-        check_mcp_path(&endpoint.path)?;
-    }
+    check_mcp_path(options.mcp.as_ref().map_or(&options.mcp_path, |endpoint| &endpoint.path))?;
     check_origins(&options.allowed_origins)?;
     let listener = TcpListener::bind((options.host.as_str(), options.port)).await.map_err(|error| {
         tracing::error!(%error, "cannot listen");
@@ -200,6 +201,9 @@ fn router(state: AppState, options: &ServeOptions, answers: &UnderWay, end: &Can
         let mounted = mcp::http::router(&table, endpoint, answers, end)
             .route_layer(middleware::from_fn_with_state(gate(&options.mcp_keys, refusal), auth::check));
         router = router.merge(mounted);
+    } else {
+        let below = format!("{}/{{toolset}}", options.mcp_path.trim_end_matches('/'));
+        router = router.route(&options.mcp_path, any(reply::no_mcp)).route(&below, any(reply::no_mcp));
     }
     let guard = guard::Guard::new(&options.host, &options.allowed_hosts, &options.allowed_origins);
     router

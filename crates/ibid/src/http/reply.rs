@@ -96,6 +96,12 @@ pub(super) async fn not_found() -> Response {
     error(&Error::new(ErrorCode::NotFound, "there is nothing at this address"))
 }
 
+/// The answer where MCP would be.
+pub(super) async fn no_mcp() -> Response {
+    let error = Error::new(ErrorCode::NotFound, "MCP over HTTP is not enabled");
+    self::error(&error.with_hint("start the server with `--mcp-enabled`, or set `mcp.enabled`"))
+}
+
 /// The answer to a method the path does not have.
 pub(super) async fn method_not_allowed() -> Response {
     let error = Error::new(ErrorCode::InvalidRequest, "this address does not take this method");

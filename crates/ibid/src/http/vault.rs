@@ -22,8 +22,10 @@ use ibid_core::sync::Syncer;
 use ibid_tools::{JsonObject, vault};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use tokio::sync::Notify;
 
-pub use sync::Webhook;
+pub use state::sync_status;
+pub use sync::{PullAnswer, Webhook};
 
 use super::{reply, tools};
 
@@ -34,6 +36,8 @@ pub struct VaultService {
     pub engine: Arc<dyn Engine>,
     /// Git sync, where there is a source to synchronise.
     pub syncer: Option<Arc<Syncer>>,
+    /// Told whenever something was indexed.
+    pub indexed: Arc<Notify>,
     /// Whether and how a webhook may ask for a sync.
     pub webhook: Webhook,
     /// What `/status` says of the server.
@@ -110,6 +114,7 @@ async fn run_index(service: &VaultService, scope: IndexScope, request: Request) 
     }
     let request = IndexRequest { scope, require_embeddings: body.require_embeddings };
     let reply = service.engine.index(request).await?;
+    service.indexed.notify_one();
     let answer = IndexAnswer {
         mode: if reply.full { "full" } else { "incremental" },
         notes_indexed: reply.documents,

@@ -21,24 +21,41 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) const MODERN: &str = "2026-07-28";
 pub(crate) const LEGACY: &str = "2025-11-25";
 
-fn ibid() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ibid"));
-    // The environment of whoever runs the tests must not configure what they test.
-    for name in std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
-        if ["IBID_", "KB_", "VAULT_AGENT_", "KDD_", "KIBI_", "RUST_BACKTRACE"]
-            .iter()
-            .any(|own| name.starts_with(own))
-        {
-            command.env_remove(name);
+/// A home and a folder to work in of its own: neither the settings nor the indexes of whoever runs the tests
+/// are touched.
+#[derive(Debug)]
+pub(crate) struct Home(tempfile::TempDir);
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let home = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir(home.work()).unwrap();
+        home
+    }
+
+    fn work(&self) -> std::path::PathBuf {
+        self.0.path().join("work")
+    }
+
+    /// Makes a command live here and nowhere else.
+    pub(crate) fn of(&self, command: &mut Command) {
+        command.current_dir(self.work()).env_clear().env("HOME", self.0.path());
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
         }
     }
-    command
+
+    fn ibid(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ibid"));
+        self.of(&mut command);
+        command
+    }
 }
 
 /// Runs it to its end and returns what it printed as JSON.
 #[track_caller]
 pub(crate) fn printed(arguments: &[&str]) -> Value {
-    let output = ibid().args(arguments).stdin(Stdio::null()).output().unwrap();
+    let output = Home::new().ibid().args(arguments).stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -129,6 +146,7 @@ pub(crate) struct Pipes {
     lines: Receiver<String>,
     pub(crate) log: Log,
     next_id: i64,
+    home: Option<Home>,
 }
 
 impl Drop for Pipes {
@@ -146,9 +164,12 @@ impl Pipes {
 
     /// Starts it with exactly these arguments.
     pub(crate) fn start_bare(arguments: &[&str]) -> Self {
-        let mut command = ibid();
+        let home = Home::new();
+        let mut command = home.ibid();
         command.arg("mcp").args(arguments);
-        Self::of(command)
+        let mut pipes = Self::of(command);
+        pipes.home = Some(home);
+        pipes
     }
 
     /// Starts a command that speaks MCP on its pipes.
@@ -166,7 +187,7 @@ impl Pipes {
             }
         });
         let stdin = child.stdin.take();
-        Self { child, stdin, lines, log, next_id: 100 }
+        Self { child, stdin, lines, log, next_id: 100, home: None }
     }
 
     /// Starts it and shakes hands.
@@ -277,6 +298,7 @@ pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
     pub(crate) log: Log,
+    home: Option<Home>,
 }
 
 impl Drop for Server {
@@ -294,9 +316,12 @@ impl Server {
 
     /// Starts it with exactly these arguments, and a free port.
     pub(crate) fn start_bare(arguments: &[&str]) -> Self {
-        let mut command = ibid();
+        let home = Home::new();
+        let mut command = home.ibid();
         command.args(["serve", "--port", "0"]).args(arguments);
-        Self::of(command).unwrap_or_else(|log| panic!("the server does not start:\n{log}"))
+        let mut server = Self::of(command).unwrap_or_else(|log| panic!("the server does not start:\n{log}"));
+        server.home = Some(home);
+        server
     }
 
     /// Starts a command that serves HTTP; what it wrote instead if it ends without listening.
@@ -309,7 +334,7 @@ impl Server {
             return Err(log.text());
         };
         let address = line.split("http://").nth(1).unwrap().trim().parse().unwrap();
-        Ok(Self { child, address, log })
+        Ok(Self { child, address, log, home: None })
     }
 
     pub(crate) fn get(&self, path: &str) -> Reply {

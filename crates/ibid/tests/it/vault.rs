@@ -8,6 +8,8 @@ mod fixture;
 mod freshness;
 mod http;
 mod mcp_http;
+mod parity;
+mod shutdown;
 mod sync;
 mod tools;
 mod untouched;

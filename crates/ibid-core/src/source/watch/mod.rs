@@ -3,6 +3,7 @@
 //! Nothing here gives up: a folder that goes away is waited for, lost events are made up for by looking at
 //! everything, and a file of its own beside the index proves that events still arrive.
 
+mod aliases;
 mod gather;
 
 use std::{
@@ -20,7 +21,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounde
 use ibid_api::{Error, ErrorCode, IndexReply, IndexRequest, RelPath, Result, WatchState};
 use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, event::AccessKind};
 
-use self::gather::Gathered;
+use self::{aliases::Aliases, gather::Gathered};
 use super::SourceRoot;
 use crate::{
     engine::{LocalEngine, now_ms},
@@ -150,6 +151,7 @@ impl Drop for WatchHandle {
 struct WatchedRoot {
     source: String,
     root: SourceRoot,
+    aliases: Aliases,
 }
 
 struct Watching {
@@ -241,7 +243,9 @@ impl Watching {
                 complete = false;
                 self.fail(WatchState::Degraded, &error);
             }
-            self.roots.push(WatchedRoot { source: source.name.clone(), root });
+            // Its links are learnt with the look at everything that follows.
+            let aliases = Aliases::default();
+            self.roots.push(WatchedRoot { source: source.name.clone(), root, aliases });
         }
         self.beat_folder = self.make_beat_folder();
         let beat_folder = self.beat_folder.as_deref();
@@ -351,9 +355,8 @@ impl Watching {
             self.heard_beat();
             return;
         }
-        let Some(watched) = self.roots.iter().find(|watched| path.starts_with(watched.root.path())) else {
-            return;
-        };
+        let watched = self.roots.iter_mut().find(|watched| path.starts_with(watched.root.path()));
+        let Some(watched) = watched else { return };
         let inside = path.strip_prefix(watched.root.path()).ok().and_then(Path::to_str);
         let Some(inside) = inside else {
             // A name that is no text cannot be asked for alone.
@@ -369,6 +372,14 @@ impl Watching {
             Ok(rel) => {
                 if !self.gathered.has(&source, &rel) && !watched.root.shows(&rel, path.is_dir()) {
                     return;
+                }
+                // A link that came or went, or a folder that may hold some.
+                let kind = fs::symlink_metadata(path).map(|metadata| metadata.file_type());
+                if watched.aliases.has(&rel) || kind.is_ok_and(|kind| kind.is_symlink() || kind.is_dir()) {
+                    watched.aliases.look_again(&watched.root, &rel);
+                }
+                for also in watched.aliases.also(&rel) {
+                    self.gathered.add(&source, also, now);
                 }
                 self.gathered.add(&source, rel, now);
             }
@@ -446,6 +457,9 @@ impl Watching {
     }
 
     fn looked(&mut self, began: Instant) {
+        for watched in &mut self.roots {
+            watched.aliases = Aliases::of(&watched.root);
+        }
         self.look_took = began.elapsed();
         self.last_look = Some(Instant::now());
     }

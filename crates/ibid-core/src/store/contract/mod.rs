@@ -2,16 +2,17 @@
 
 mod legs;
 mod linking;
+mod meaning;
 mod recording;
 mod samples;
 
-pub(crate) use samples::{batch, document, words};
+pub(crate) use samples::{batch, document, embedding, meaning as by_meaning, words};
 
 use super::Store;
 
 /// Runs the whole suite; every part starts with a new, empty store.
 pub(crate) fn run_all(make: impl Fn() -> Box<dyn Store>) {
-    for (name, check) in recording::ALL.iter().chain(legs::ALL).chain(linking::ALL) {
+    for (name, check) in recording::ALL.iter().chain(legs::ALL).chain(meaning::ALL).chain(linking::ALL) {
         eprintln!("contract: {name}");
         check(&*make());
     }

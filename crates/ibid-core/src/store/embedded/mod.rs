@@ -1,8 +1,9 @@
 //! The embedded store: SQLite is the record, everything else is derived from it.
 //!
-//! A write is one SQLite transaction. `settle` brings the derived lexical index up to date under a lock
-//! that lives as long as the work. Readers take no lock: they see the last committed state of either, and
-//! say so when the index lags behind the record.
+//! A write is one SQLite transaction. `settle` brings the derived lexical index and vector files up to date
+//! under a lock that lives as long as the work. Readers take no lock: they see the last committed state of
+//! each. When the lexical index lags behind the record they say so; what vector files lack they take from the
+//! record.
 
 mod connections;
 mod embeddings;
@@ -14,11 +15,18 @@ mod lexical;
 mod links;
 mod lock;
 mod names;
+mod nearest;
+mod opened_vectors;
+mod pending;
 mod read;
 mod recover;
+mod recover_vectors;
 mod schema;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vector_tests;
+mod vectors;
 mod write;
 
 use std::{
@@ -36,10 +44,11 @@ use rusqlite::Connection;
 
 use self::{
     connections::{Access, Connections, RECORD},
-    embeddings::PendingCache,
     filter::FilterCache,
     lexical::{Lexical, Origin},
     lock::WriteLock,
+    opened_vectors::Vectors,
+    pending::PendingCache,
     read::State,
     recover::Need,
 };
@@ -65,6 +74,7 @@ pub struct EmbeddedStore {
     directory: PathBuf,
     connections: Connections,
     lexical: Lexical,
+    vectors: Vectors,
     weights: Weights,
     filters: FilterCache,
     pending: PendingCache,
@@ -89,6 +99,7 @@ impl EmbeddedStore {
             directory: directory.to_owned(),
             connections,
             lexical: Lexical::new(directory.join(lexical::DIRECTORY)),
+            vectors: Vectors::new(directory.join(opened_vectors::DIRECTORY)),
             weights: Weights::default(),
             filters: FilterCache::default(),
             pending: PendingCache::default(),
@@ -165,12 +176,15 @@ impl Store for EmbeddedStore {
     }
 
     fn settle(&self) -> StoreResult<Generation> {
-        let state = self.connections.read(read::state)?;
-        let need = recover::need(&self.lexical, &state);
-        let tidy = self.connections.read(|connection| {
-            Ok(recover::pruning_is_due(connection)? || embeddings::sweep_is_due(connection)?)
+        let (state, behind, tidy) = self.connections.read(|connection| {
+            let state = read::state(connection)?;
+            let tidy = recover::pruning_is_due(connection)? || embeddings::sweep_is_due(connection)?;
+            // Vector files that cannot be written are no reason to fail: answers are right without them.
+            let behind = self.connections.may_write()
+                && !recover_vectors::needs(connection, &self.vectors, &state)?.is_empty();
+            Ok((state, behind, tidy))
         })?;
-        if need == Need::Nothing && !tidy {
+        if recover::need(&self.lexical, &state) == Need::Nothing && !behind && !tidy {
             return Ok(self.included(&state));
         }
         if !self.connections.may_write() {
@@ -183,6 +197,10 @@ impl Store for EmbeddedStore {
             let need = recover::need(&self.lexical, &state);
             if need != Need::Nothing {
                 recover::catch_up(connection, &self.directory, &self.lexical, need, &state)?;
+            }
+            let needs = recover_vectors::needs(connection, &self.vectors, &state)?;
+            if !needs.is_empty() {
+                recover_vectors::catch_up(connection, &self.vectors, &self.pending, &state, &needs)?;
             }
             Ok(state)
         })?;
@@ -278,10 +296,24 @@ impl Store for EmbeddedStore {
     }
 
     fn nearest(&self, query: &VectorQuery) -> StoreResult<Candidates> {
+        // The files are opened before the record is read, so that they cannot be ahead of it.
+        let record = self.connections.read(read::state)?.record;
+        let opened = self.vectors.open(record, &query.model);
         self.connections.snapshot(|connection| {
             let state = read::state(connection)?;
             let documents = self.passing(connection, &state, &query.filter)?;
-            let list = embeddings::nearest(connection, query, documents.as_deref())?;
+            let usable = opened.as_ref().filter(|opened| nearest::can_answer(opened, &state, query));
+            let found = match usable {
+                Some(opened) => nearest::with_files(connection, &state, query, opened, documents.as_ref())?,
+                None => None,
+            };
+            if found.is_none() && usable.is_some() {
+                self.vectors.found_damaged(record, &query.model);
+            }
+            let list = match found {
+                Some(list) => list,
+                None => nearest::exact(connection, query, documents.as_deref())?,
+            };
             Ok(Candidates { list, generation: state.generation, behind: false })
         })
     }
@@ -291,7 +323,9 @@ impl Store for EmbeddedStore {
     }
 
     fn count_pending_embeddings(&self, model: &str) -> StoreResult<u64> {
-        self.connections.snapshot(|connection| self.pending.count(connection, model))
+        let record = self.connections.read(read::state)?.record;
+        let counted = self.vectors.open(record, model).and_then(|opened| opened.counted());
+        self.connections.snapshot(|connection| self.pending.count(connection, model, counted))
     }
 
     fn embeddings(&self, model: &str, hashes: &[ContentHash]) -> StoreResult<Vec<Option<Vec<f32>>>> {

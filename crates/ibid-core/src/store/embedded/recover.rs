@@ -16,7 +16,7 @@ use crate::store::{StoreError, StoreResult};
 /// From this many changed documents on, writing is done with more memory.
 const MANY_DOCUMENTS: i64 = 300;
 
-/// What the lexical index needs.
+/// What a derived index needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     /// Nothing.
@@ -91,7 +91,8 @@ fn rebuild(connection: &Connection, directory: &Path, target: &Path, origin: Ori
     remove_directory(&old)
 }
 
-fn remove_directory(directory: &Path) -> StoreResult<()> {
+/// Removes a directory, or whatever else has its name.
+pub(super) fn remove_directory(directory: &Path) -> StoreResult<()> {
     let removed = match fs::symlink_metadata(directory) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(directory),
         Ok(_) => fs::remove_file(directory),

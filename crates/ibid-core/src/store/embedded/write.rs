@@ -247,11 +247,11 @@ impl Write<'_> {
         Ok(())
     }
 
+    /// A text that has an embedding keeps it: the same model makes the same of the same text.
     fn embeddings(&self, embeddings: &[EmbeddingWrite]) -> StoreResult<()> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO embeddings (hash, model, generation, vector) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (hash, model) DO UPDATE SET
-              generation = excluded.generation, vector = excluded.vector, unused_since_ms = NULL",
+             ON CONFLICT (hash, model) DO UPDATE SET unused_since_ms = NULL",
         )?;
         let mut last: Option<(&str, i64)> = None;
         for embedding in embeddings {

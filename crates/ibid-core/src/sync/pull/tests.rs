@@ -39,7 +39,7 @@ impl Repositories {
     }
 
     fn config(&self) -> SyncConfig {
-        SyncConfig { enabled: true, ..SyncConfig::new(self.notes()) }
+        SyncConfig { enabled: true, ..SyncConfig::new(self.notes(), self.folder.path().join("data")) }
     }
 
     fn pull(&self) -> Result<Pulled, ErrorCode> {
@@ -115,14 +115,14 @@ fn a_detached_head_stops_the_pull() {
 #[test]
 fn a_folder_outside_git_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let config = SyncConfig { enabled: true, ..SyncConfig::new(folder.path()) };
+    let config = SyncConfig { enabled: true, ..SyncConfig::new(folder.path(), folder.path().join("data")) };
     assert_eq!(pull(&config, ENOUGH).unwrap_err().code, ErrorCode::SyncGitUnavailable);
 }
 
 #[test]
 fn nothing_is_pulled_unless_sync_is_configured() {
     let repositories = Repositories::new();
-    let config = SyncConfig::new(repositories.notes());
+    let config = SyncConfig::new(repositories.notes(), repositories.folder.path().join("data"));
     assert_eq!(pull(&config, ENOUGH).unwrap_err().code, ErrorCode::SyncNotConfigured);
     let manual = SyncConfig { branch: Some("main".to_owned()), ..config };
     assert_eq!(pull(&manual, ENOUGH), Ok(Pulled::NothingNew));

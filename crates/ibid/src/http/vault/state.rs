@@ -137,15 +137,20 @@ fn describe(service: &VaultService, status: &Status) -> Value {
             "pending": watch.pending > 0,
             "lastError": watch.last_error,
         },
-        "sync": {
-            "enabled": sync.enabled,
-            "configured": sync.configured,
-            "running": sync.running,
-            "pending": sync.pending,
-            "lastSuccessfulSyncAt": time(sync.last_success_ms),
-            "consecutiveFailures": sync.consecutive_failures,
-            "lastError": sync.last_error,
-        },
+        "sync": sync_status(&sync),
+    })
+}
+
+/// How git sync stands, in the words of the contract.
+pub fn sync_status(sync: &SyncStatus) -> Value {
+    json!({
+        "enabled": sync.enabled,
+        "configured": sync.configured,
+        "running": sync.running,
+        "pending": sync.pending,
+        "lastSuccessfulSyncAt": time(sync.last_success_ms),
+        "consecutiveFailures": sync.consecutive_failures,
+        "lastError": sync.last_error,
     })
 }
 

@@ -8,7 +8,7 @@ use axum::{
     response::Response,
 };
 use ibid_api::{Error, ErrorCode, Freshness};
-use ibid_core::sync::{Pulled, Syncer};
+use ibid_core::sync::{Pulled, SyncOutcome, Syncer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -41,14 +41,29 @@ struct PullBody {
     timeout_seconds: Option<u32>,
 }
 
+/// What a pull did, in the words of the contract.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PullAnswer {
+pub struct PullAnswer {
     status: &'static str,
     changed: bool,
     index_freshness: Freshness,
     started_at: Option<String>,
     finished_at: Option<String>,
+}
+
+impl PullAnswer {
+    /// Of what it came to.
+    pub fn of(outcome: &SyncOutcome) -> Self {
+        let changed = outcome.pulled == Pulled::FastForwarded;
+        Self {
+            status: if changed { "completed" } else { "no_op" },
+            changed,
+            index_freshness: outcome.freshness,
+            started_at: time(Some(outcome.started_ms)),
+            finished_at: time(Some(outcome.finished_ms)),
+        }
+    }
 }
 
 pub(super) async fn pull(State(service): State<Arc<VaultService>>, request: Request) -> Response {
@@ -62,21 +77,14 @@ async fn run_pull(service: &VaultService, request: Request) -> Answer<PullAnswer
     }
     let timeout = body.timeout_seconds.map(|seconds| Duration::from_secs(seconds.into()));
     let outcome = syncer(service)?.pull(body.wait, timeout).await?;
-    let changed = outcome.pulled == Pulled::FastForwarded;
-    let answer = PullAnswer {
-        status: if changed { "completed" } else { "no_op" },
-        changed,
-        index_freshness: outcome.freshness,
-        started_at: time(Some(outcome.started_ms)),
-        finished_at: time(Some(outcome.finished_ms)),
-    };
-    Ok((answer, Vec::new()))
+    Ok((PullAnswer::of(&outcome), Vec::new()))
 }
 
 fn syncer(service: &VaultService) -> Result<&Syncer, Error> {
     service.syncer.as_deref().ok_or_else(|| {
-        Error::new(ErrorCode::SyncNotConfigured, "git sync is not configured")
-            .with_hint("set `sync.repo` or `sync.branch`, or turn it on with `sync.enabled`")
+        Error::new(ErrorCode::SyncNotConfigured, "git sync is not configured").with_hint(
+            "`ibid sync configure --branch NAME` sets it up, `ibid sync enable` turns the schedule on",
+        )
     })
 }
 

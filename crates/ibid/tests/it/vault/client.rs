@@ -107,8 +107,24 @@ impl Server {
         self
     }
 
+    /// The process.
+    pub(crate) fn child(&mut self) -> &mut std::process::Child {
+        &mut self.inner.child
+    }
+
     pub(crate) fn port(&self) -> u16 {
         self.inner.address.port()
+    }
+
+    /// A session of MCP in the older era.
+    pub(crate) fn session(&self, path: &str) -> harness::Session<'_> {
+        self.inner.session(path)
+    }
+
+    /// Calls a tool over MCP in the newer era.
+    pub(crate) fn modern_call(&self, path: &str, tool: &str, arguments: Value) -> Value {
+        let params = json!({"name": tool, "arguments": arguments});
+        Request::modern(path, "tools/call", params).send(&self.inner).message()
     }
 
     pub(crate) fn get(&self, path: &str) -> Reply {

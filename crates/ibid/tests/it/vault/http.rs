@@ -88,8 +88,9 @@ fn index_and_reindex_count_what_they_did_and_refuse_unknown_fields() {
 
 #[test]
 fn warnings_about_files_reach_whoever_indexes() {
-    let vault = Vault::new();
+    let vault = Vault::new().set("IBID_INDEX_LEGACY_ENCODINGS", "false");
     vault.write_bytes("Binary.md", b"# Binary\0\x01\x02");
+    vault.write_bytes("Latin.md", b"# Gr\xfc\xdfe\n\nEin Brief.\n");
     vault.write("Vast.md", &"words and words\n".repeat(140_000));
     let server = vault.serve(&[]);
     let reply = server.post("/reindex", &json!({}));
@@ -98,7 +99,7 @@ fn warnings_about_files_reach_whoever_indexes() {
     assert_eq!(data["warningCount"], warnings.as_array().unwrap().len());
     let codes: Vec<&str> =
         warnings.as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
-    for code in ["FILE_BINARY", "FILE_TOO_LARGE_FOR_INDEXING", "FRONTMATTER_PARSE_FAILED"] {
+    for code in ["FILE_BINARY", "FILE_NOT_UTF8", "FILE_TOO_LARGE_FOR_INDEXING", "FRONTMATTER_PARSE_FAILED"] {
         assert!(codes.contains(&code), "{code} is not among {codes:?}");
     }
 }
@@ -183,4 +184,24 @@ fn status_and_health_answer_without_index_and_without_vault() {
         (503, "VAULT_NOT_CONFIGURED".to_owned())
     );
     assert_eq!(server.post("/index", &json!({})).refused(), (503, "VAULT_NOT_CONFIGURED".to_owned()));
+}
+
+#[test]
+fn what_a_server_indexes_gets_its_meaning_though_nothing_is_watched() {
+    let vault = Vault::new();
+    let server = vault.serve(&[]);
+    let ready = |server: &super::Server| {
+        let began = std::time::Instant::now();
+        while server.get("/status").data()["index"]["embeddingState"] != "ready" {
+            assert!(began.elapsed() < crate::harness::PATIENCE, "no meanings are made");
+            std::thread::park_timeout(std::time::Duration::from_millis(20));
+        }
+    };
+    ready(&server);
+    vault.write("Barn.md", "# Barn\n\nThe tractor sleeps under the hayloft.\n");
+    assert_eq!(server.post("/index", &json!({})).status, 200);
+    ready(&server);
+    let found = server.post("/search", &json!({"query": "farm vehicle", "mode": "embedding"})).data();
+    let paths: Vec<_> = found["results"].as_array().unwrap().iter().map(|item| &item["path"]).collect();
+    assert!(paths.contains(&&json!("Barn.md")), "{paths:?}");
 }

@@ -62,6 +62,24 @@ fn a_pull_brings_new_notes_into_the_index() {
 }
 
 #[test]
+fn a_server_with_sync_enabled_pulls_by_itself() {
+    let vault = cloned();
+    publish(&vault, "Second.md", "# Second\n\nThe second note speaks of limestone.\n");
+    let vault = vault.set("VAULT_AGENT_SYNC_ENABLED", "true");
+    let server = vault.serve(&[]);
+    let began = std::time::Instant::now();
+    while server.get("/status").data()["sync"]["lastSuccessfulSyncAt"].is_null() {
+        assert!(began.elapsed() < crate::harness::PATIENCE, "nothing was pulled");
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+    let found = server.post("/search", &json!({"query": "limestone", "mode": "lexical"})).data();
+    assert_eq!(found["results"][0]["path"], "Second.md");
+    // What a server did, the command line knows, and the other way round.
+    let told: serde_json::Value = serde_json::from_str(&vault.run(&["sync", "status", "--json"])).unwrap();
+    assert_eq!(told["lastSuccessfulSyncAt"], server.get("/status").data()["sync"]["lastSuccessfulSyncAt"]);
+}
+
+#[test]
 fn sync_is_off_unless_configured_and_failures_have_codes() {
     let vault = cloned();
     let server = vault.serve(&[]);

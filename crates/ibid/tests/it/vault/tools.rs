@@ -217,6 +217,90 @@ fn chunks_follow_headings_and_not_code() {
 }
 
 #[test]
+fn a_chunk_has_the_links_and_attachments_that_stand_in_it() {
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
+    let mut chunk = |index: u32| {
+        client.call("get_chunk", json!({"note_id": note_id("Home.md"), "chunk_index": index})).unwrap()
+    };
+    let overview = chunk(1);
+    let garden = json!({
+        "target": "Garden plan",
+        "noteId": note_id("Projects/Garden plan.md"),
+        "path": "Projects/Garden plan.md",
+        "title": "Garden plan",
+    });
+    let mut beds = garden.clone();
+    (beds["heading"], beds["display"]) = (json!("Beds"), json!("the beds"));
+    assert_eq!(
+        overview["links"],
+        json!({"resolved": [garden, beds], "unresolved": [{"target": "Windmill"}]}),
+        "{overview}"
+    );
+    assert_eq!(overview["attachments"].as_array().unwrap().len(), 2, "{overview}");
+    let hens = chunk(2);
+    assert_eq!(
+        (&hens["links"], &hens["attachments"]),
+        (&json!({"resolved": [], "unresolved": []}), &json!([]))
+    );
+}
+
+/// The fields of an object, sorted.
+fn fields(value: &Value) -> Vec<&str> {
+    let mut fields: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    fields.sort_unstable();
+    fields
+}
+
+#[test]
+fn payloads_have_the_fields_of_the_contract_and_no_others() {
+    let vault = Vault::indexed();
+    let mut client = vault.mcp();
+    let home = note_id("Home.md");
+    let metadata = ["aliases", "attachmentCount", "created", "date", "tags", "updated"];
+    let found = search(&mut client, json!({"query": "hens"}));
+    let shared = ["freshness", "limit", "requestedMode", "results", "usedMode", "warnings"];
+    assert_eq!(fields(&found), shared);
+    assert_eq!(fields(&results(&found)[0]["metadata"]), metadata);
+
+    let related = client.call("related", json!({"type": "note", "id": home})).unwrap();
+    assert_eq!(fields(&related), [&shared[..1], &["input"], &shared[1..]].concat());
+    assert_eq!(related["input"], json!({"type": "note", "id": home}));
+    assert_eq!(fields(&results(&related)[0]), fields(&results(&found)[0]));
+
+    let note = client.call("get_note", json!({"note_id": home})).unwrap();
+    let expected = [
+        "attachments",
+        "content",
+        "contentType",
+        "freshness",
+        "id",
+        "links",
+        "metadata",
+        "path",
+        "size",
+        "title",
+        "warnings",
+    ];
+    assert_eq!(fields(&note), expected);
+    assert_eq!(fields(&note["metadata"]), metadata);
+    assert_eq!(note["contentType"], "text/markdown; charset=utf-8");
+
+    let chunk = client.call("get_chunk", json!({"note_id": home, "chunk_index": 0})).unwrap();
+    let mut expected = [&expected[..], &["chunkIndex", "heading", "headingPath", "noteId"]].concat();
+    expected.sort_unstable();
+    assert_eq!(fields(&chunk), expected);
+    assert_eq!((&chunk["noteId"], &chunk["chunkIndex"]), (&json!(home), &json!(0)));
+
+    let attachment = json!({"vault_relative_path": "data.unknownkind", "download": true});
+    let attachment = client.call("get_attachment", attachment).unwrap();
+    let expected =
+        ["content", "contentType", "downloadAvailable", "encoding", "fileName", "path", "size", "warnings"];
+    assert_eq!(fields(&attachment), expected);
+    assert_eq!(attachment["contentType"], "application/octet-stream");
+}
+
+#[test]
 fn related_leaves_out_the_input_and_puts_links_to_use() {
     let vault = Vault::indexed();
     let mut client = vault.mcp();

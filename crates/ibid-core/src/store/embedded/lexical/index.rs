@@ -144,11 +144,20 @@ pub(in super::super) enum Load {
 }
 
 impl Load {
-    /// The least that the library accepts, and enough for about 20,000 chunks at once.
+    /// The least that the library accepts, and enough for some 20,000 chunks at once: what is written in few
+    /// pieces need not be merged, which would cost a third more.
     fn bytes(self) -> usize {
         match self {
             Self::Light => 15_000_000,
-            Self::Heavy => 64_000_000,
+            Self::Heavy => 112_000_000,
+        }
+    }
+
+    /// Segments of like size that are merged into one.
+    fn segments_to_merge(self) -> usize {
+        match self {
+            Self::Light => 6,
+            Self::Heavy => 8,
         }
     }
 }
@@ -192,7 +201,7 @@ impl Writer {
             .memory_budget_per_thread(load.bytes())
             .build();
         let writer = index.writer_with_options(options)?;
-        writer.set_merge_policy(Box::new(merge_policy()));
+        writer.set_merge_policy(Box::new(merge_policy(load)));
         Ok(Self { index: writer, fields, maker: EntryMaker::new(fields) })
     }
 
@@ -238,9 +247,9 @@ impl Writer {
 
 /// Small writes are common and make small segments. They are merged soon, but never together with a large
 /// segment, which would make a small write dear.
-fn merge_policy() -> LogMergePolicy {
+fn merge_policy(load: Load) -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(6);
+    policy.set_min_num_segments(load.segments_to_merge());
     policy.set_min_layer_size(500);
     policy.set_del_docs_ratio_before_merge(0.3);
     policy

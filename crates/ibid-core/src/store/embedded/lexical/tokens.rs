@@ -25,7 +25,11 @@ pub(super) fn pack(terms: &Terms) -> String {
         let step = (token.position.saturating_sub(position) as u32).min(LONGEST_STEP);
         position = position.max(token.position);
         packed.push(char::from_u32(STEP + step).unwrap_or(' '));
-        packed.extend(token.term.chars().filter(|&character| character != END));
+        if token.term.contains(END) {
+            packed.extend(token.term.chars().filter(|&character| character != END));
+        } else {
+            packed.push_str(token.term);
+        }
         packed.push(END);
     }
     packed

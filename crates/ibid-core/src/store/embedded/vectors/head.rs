@@ -11,11 +11,13 @@ use sha2::{Digest, Sha256};
 
 use super::{Layout, VectorError};
 
-const NAME: &str = "head";
+pub(in super::super) const NAME: &str = "head";
 const MAGIC: &[u8; 8] = b"IBIDVECT";
-const FORMAT: u32 = 1;
-const FIXED: usize = 48;
+const FORMAT: u32 = 2;
+const FIXED: usize = 56;
 const CHECKSUM: usize = 16;
+/// Stands for a number that nobody counted.
+const UNKNOWN: u64 = u64::MAX;
 /// More rows than this do not fit into the numbers of a bitmap.
 const MOST_ROWS: u64 = u32::MAX as u64;
 
@@ -26,6 +28,8 @@ pub(super) struct Head {
     pub(super) epoch: u64,
     pub(super) layout: Layout,
     pub(super) rows: u32,
+    /// Texts without a vector as of the generation, if that is known.
+    pub(super) waiting: Option<u64>,
     pub(super) model: String,
     pub(super) dead: RoaringBitmap,
 }
@@ -60,6 +64,7 @@ impl Head {
         bytes.extend(self.generation.to_le_bytes());
         bytes.extend(self.epoch.to_le_bytes());
         bytes.extend(u64::from(self.rows).to_le_bytes());
+        bytes.extend(self.waiting.unwrap_or(UNKNOWN).to_le_bytes());
         bytes.extend((self.model.len() as u32).to_le_bytes());
         bytes.extend((self.dead.serialized_size() as u32).to_le_bytes());
         bytes.extend(self.model.as_bytes());
@@ -83,7 +88,7 @@ impl Head {
         if short(8) != FORMAT {
             return Err(damaged("it has another format"));
         }
-        let (model_bytes, dead_bytes) = (short(40) as usize, short(44) as usize);
+        let (model_bytes, dead_bytes) = (short(48) as usize, short(52) as usize);
         let rest = &body[FIXED..];
         let (dimensions, rows) = (short(12) as usize, long(32));
         if model_bytes.checked_add(dead_bytes) != Some(rest.len()) || dimensions == 0 || rows > MOST_ROWS {
@@ -96,6 +101,7 @@ impl Head {
             return Err(damaged("its head is not readable"));
         }
         let layout = Layout::new(dimensions);
-        Ok(Self { generation: long(16), epoch: long(24), layout, rows: rows as u32, model, dead })
+        let waiting = Some(long(40)).filter(|waiting| *waiting != UNKNOWN);
+        Ok(Self { generation: long(16), epoch: long(24), layout, rows: rows as u32, waiting, model, dead })
     }
 }

@@ -1,12 +1,6 @@
 //! Reading: mapped files, a scan, and the best rows.
 
-use std::{
-    cmp::Ordering,
-    fs::File,
-    io,
-    ops::Deref,
-    path::{Path, PathBuf},
-};
+use std::{cmp::Ordering, fs::File, io, ops::Deref, path::Path};
 
 use memmap2::Mmap;
 use roaring::RoaringBitmap;
@@ -27,18 +21,15 @@ const OPEN_ATTEMPTS: usize = 8;
 
 /// A row that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hit {
-    /// Number of the row, valid in this index only.
-    pub slot: u32,
+pub(in super::super) struct Hit {
     /// What it stands for.
-    pub key: RowKey,
+    pub(in super::super) key: RowKey,
     /// Nearly the cosine, to about two digits: rescore with the full vectors where it matters.
-    pub score: f32,
+    pub(in super::super) score: f32,
 }
 
 /// What was published when it was opened; later writes do not change it.
-pub struct VectorIndex {
-    directory: PathBuf,
+pub(in super::super) struct VectorIndex {
     head: Head,
     codes: Mapped,
     signs: Mapped,
@@ -76,7 +67,7 @@ impl Deref for Mapped {
 
 impl VectorIndex {
     /// Opens what is published in a directory; `None` when nothing is.
-    pub fn open(directory: &Path) -> Result<Option<Self>, VectorError> {
+    pub(in super::super) fn open(directory: &Path) -> Result<Option<Self>, VectorError> {
         for _ in 0..OPEN_ATTEMPTS {
             let Some(head) = Head::read(directory)? else {
                 return Ok(None);
@@ -95,58 +86,41 @@ impl VectorIndex {
             let length = rows.checked_mul(bytes).ok_or(VectorError::Damaged("its head is not readable"))?;
             Mapped::open(&directory.join(name), length)
         });
-        let directory = directory.to_owned();
-        Ok(Self { directory, head, codes: codes?, signs: signs?, keys: keys?, kernel: kernel::best() })
+        Ok(Self { head, codes: codes?, signs: signs?, keys: keys?, kernel: kernel::best() })
     }
 
     /// The generation that the rows were written for.
-    pub fn generation(&self) -> u64 {
+    pub(in super::super) fn generation(&self) -> u64 {
         self.head.generation
     }
 
     /// The model of the vectors.
-    pub fn model(&self) -> &str {
+    pub(in super::super) fn model(&self) -> &str {
         &self.head.model
     }
 
+    /// How many texts had no vector when the rows were written, if that was counted.
+    pub(in super::super) fn waiting(&self) -> Option<u64> {
+        self.head.waiting
+    }
+
     /// Length of the vectors.
-    pub fn dimensions(&self) -> usize {
+    pub(in super::super) fn dimensions(&self) -> usize {
         self.head.layout.dimensions
     }
 
     /// Rows that are not dead.
-    pub fn len(&self) -> u64 {
+    pub(in super::super) fn len(&self) -> u64 {
         u64::from(self.head.rows) - self.head.dead.len()
     }
 
-    /// Whether there is no row that is not dead.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Bytes of the rows on disk.
-    pub fn disk_bytes(&self) -> u64 {
-        (self.codes.len() + self.signs.len() + self.keys.len()) as u64
-    }
-
-    /// Whether something else has been published since this was opened.
-    pub fn is_outdated(&self) -> Result<bool, VectorError> {
-        Ok(Head::read(&self.directory)?.as_ref() != Some(&self.head))
-    }
-
-    /// The key of a row, dead or not; `None` when there is no such row.
-    pub fn key(&self, slot: u32) -> Option<RowKey> {
-        (slot < self.head.rows).then(|| self.entry(slot).0)
-    }
-
-    /// All rows that are not dead, in the order they were written.
-    pub fn keys(&self) -> impl Iterator<Item = (u32, RowKey)> + '_ {
+    fn keys(&self) -> impl Iterator<Item = (u32, RowKey)> + '_ {
         let live = (0..self.head.rows).filter(|slot| !self.head.dead.contains(*slot));
         live.map(|slot| (slot, self.entry(slot).0))
     }
 
     /// The rows whose key passes, as a filter for `nearest`.
-    pub fn slots_where(&self, mut passes: impl FnMut(&RowKey) -> bool) -> RoaringBitmap {
+    pub(in super::super) fn slots_where(&self, mut passes: impl FnMut(&RowKey) -> bool) -> RoaringBitmap {
         self.keys().filter(|(_, key)| passes(key)).map(|(slot, _)| slot).collect()
     }
 
@@ -154,7 +128,7 @@ impl VectorIndex {
     ///
     /// Rows have eight bits a number: to get the exact order of the best ten, ask for some more and rescore
     /// them with the full vectors.
-    pub fn nearest(
+    pub(in super::super) fn nearest(
         &self,
         query: &[f32],
         filter: Option<&RoaringBitmap>,
@@ -183,7 +157,7 @@ impl VectorIndex {
             scored.truncate(limit);
         }
         scored.sort_unstable_by(order);
-        Ok(scored.into_iter().map(|(score, slot)| Hit { slot, key: self.entry(slot).0, score }).collect())
+        Ok(scored.into_iter().map(|(score, slot)| Hit { key: self.entry(slot).0, score }).collect())
     }
 
     pub(super) fn into_head(self) -> Head {

@@ -17,8 +17,12 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use index::{Hit, VectorIndex};
-pub use writer::{Committed, VectorWriter};
+pub(super) use head::NAME as HEAD;
+pub(super) use index::{Hit, VectorIndex};
+pub(super) use writer::VectorWriter;
+
+#[cfg(test)]
+use writer::Committed;
 
 use std::io;
 
@@ -26,7 +30,7 @@ use ibid_api::{ChunkRef, ContentHash, DocumentId};
 
 /// Why the vector index cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum VectorError {
+pub(super) enum VectorError {
     /// Its files do not fit together: throw them away and write them again.
     #[error("the vector index is damaged: {0}; it has to be written again")]
     Damaged(&'static str),
@@ -40,11 +44,11 @@ pub enum VectorError {
 
 /// What a row stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowKey {
+pub(super) struct RowKey {
     /// The chunk.
-    pub chunk: ChunkRef,
+    pub(super) chunk: ChunkRef,
     /// Identity of the text that was embedded.
-    pub hash: ContentHash,
+    pub(super) hash: ContentHash,
 }
 
 /// Bytes of a key with the scale of its row.

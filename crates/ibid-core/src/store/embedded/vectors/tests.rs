@@ -107,11 +107,9 @@ fn rows_are_found_by_meaning_with_their_keys() {
     assert_eq!((index.generation(), index.len()), (7, 300));
     for (number, vector) in vectors.iter().enumerate() {
         let hits = index.nearest(vector, None, 3).unwrap();
-        assert_eq!((hits[0].key, hits[0].slot, hits.len()), (key(number), number as u32, 3));
+        assert_eq!((hits[0].key, hits.len()), (key(number), 3));
         assert!((hits[0].score - 1.0).abs() < 0.01, "{}", hits[0].score);
-        assert_eq!(index.key(number as u32), Some(key(number)));
     }
-    assert_eq!(index.key(300), None);
     assert_eq!(index.nearest(&vectors[0], None, 1_000).unwrap().len(), 300);
     assert!(index.nearest(&vectors[0], None, 0).unwrap().is_empty());
 }
@@ -207,12 +205,10 @@ fn removed_rows_are_not_found_and_later_rows_are_appended() {
         writer.push(key(number), &vectors[number]).unwrap();
     }
     assert_eq!(writer.remove_where(|key| key.chunk.document.0 == 20).unwrap(), 4);
-    assert!(!before.is_outdated().unwrap());
     assert_eq!(writer.commit(2).unwrap(), Committed { rows: 92, compacted: false });
 
     let after = open(directory.path());
     assert_eq!((after.len(), after.generation()), (92, 2));
-    assert!(before.is_outdated().unwrap() && !after.is_outdated().unwrap());
     for (number, vector) in vectors.iter().enumerate() {
         let gone = [2, 20].contains(&(number / 4));
         assert_eq!(found(&after, vector, None, 1)[0] == key(number), !gone, "{number}");
@@ -220,7 +216,7 @@ fn removed_rows_are_not_found_and_later_rows_are_appended() {
             assert_eq!(found(&before, vector, None, 1)[0], key(number));
         }
     }
-    assert_eq!(after.keys().count(), 92);
+    assert_eq!(after.slots_where(|_| true).len(), 92);
 }
 
 #[test]
@@ -236,7 +232,7 @@ fn many_dead_rows_are_compacted_while_readers_keep_theirs() {
 
     let after = open(directory.path());
     assert_eq!((after.len(), files(directory.path(), "codes").len()), (2_000, 1));
-    assert!(after.disk_bytes() < before.disk_bytes() * 6 / 10);
+    assert_eq!(fs::metadata(&files(directory.path(), "codes")[0]).unwrap().len(), 2_000 * 32);
     for number in (0..4_000).step_by(97) {
         let kept = ![1, 2].contains(&(number % 4));
         assert_eq!(found(&after, &vectors[number], None, 1)[0] == key(number), kept);
@@ -283,15 +279,15 @@ fn another_model_or_length_begins_anew() {
     let writer = VectorWriter::open(directory.path(), MODEL, 2).unwrap();
     assert_eq!((writer.generation(), writer.len()), (5, 2));
     let mut writer = VectorWriter::open(directory.path(), "other", 2).unwrap();
-    assert_eq!((writer.generation(), writer.is_empty()), (0, true));
+    assert_eq!((writer.generation(), writer.len()), (0, 0));
     writer.push(key(9), &vectors[0]).unwrap();
     // The old rows answer until the new ones are complete.
     assert_eq!(open(directory.path()).model(), MODEL);
     writer.commit(6).unwrap();
     let index = open(directory.path());
     assert_eq!((index.model(), index.len(), index.generation()), ("other", 1, 6));
-    assert!(VectorWriter::open(directory.path(), "other", 3).unwrap().is_empty());
-    assert!(VectorWriter::create(directory.path(), "other", 2).unwrap().is_empty());
+    assert_eq!(VectorWriter::open(directory.path(), "other", 3).unwrap().len(), 0);
+    assert_eq!(VectorWriter::create(directory.path(), "other", 2).unwrap().len(), 0);
     assert_eq!(open(directory.path()).len(), 1);
 }
 

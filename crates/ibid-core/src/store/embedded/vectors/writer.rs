@@ -22,15 +22,15 @@ const COMPACT_ABOVE: u64 = 1_000;
 
 /// What a commit published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Committed {
+pub(in super::super) struct Committed {
     /// Rows that can be found now.
-    pub rows: u64,
+    pub(in super::super) rows: u64,
     /// Whether dead rows were dropped; rows have other numbers then.
-    pub compacted: bool,
+    pub(in super::super) compacted: bool,
 }
 
 /// The one writer of a directory. Nothing it does is seen before `commit`; dropping it forgets everything.
-pub struct VectorWriter {
+pub(in super::super) struct VectorWriter {
     directory: PathBuf,
     head: Head,
     /// Set while rows of the epoch are published: readers may be using them.
@@ -42,11 +42,15 @@ pub struct VectorWriter {
 impl VectorWriter {
     /// Continues what is published in a directory. Begins anew, with generation zero, when nothing is, when
     /// it is damaged, or when it belongs to another model.
-    pub fn open(directory: &Path, model: &str, dimensions: usize) -> Result<Self, VectorError> {
+    pub(in super::super) fn open(
+        directory: &Path,
+        model: &str,
+        dimensions: usize,
+    ) -> Result<Self, VectorError> {
         fs::create_dir_all(directory)?;
         match VectorIndex::open(directory) {
             Ok(Some(index)) if index.model() == model && index.dimensions() == dimensions => {
-                Ok(Self::new(directory, index.into_head(), true))
+                Ok(Self::new(directory, Head { waiting: None, ..index.into_head() }, true))
             }
             Ok(_) | Err(VectorError::Damaged(_)) => Self::anew(directory, Layout::new(dimensions), model),
             Err(error) => Err(error),
@@ -54,7 +58,11 @@ impl VectorWriter {
     }
 
     /// Begins anew whatever is published; until the commit, readers see the old rows.
-    pub fn create(directory: &Path, model: &str, dimensions: usize) -> Result<Self, VectorError> {
+    pub(in super::super) fn create(
+        directory: &Path,
+        model: &str,
+        dimensions: usize,
+    ) -> Result<Self, VectorError> {
         fs::create_dir_all(directory)?;
         Self::anew(directory, Layout::new(dimensions), model)
     }
@@ -68,7 +76,8 @@ impl VectorWriter {
             epoch = epoch.max(found + 1);
         }
         let model = model.to_owned();
-        let head = Head { generation: 0, epoch, layout, rows: 0, model, dead: RoaringBitmap::new() };
+        let dead = RoaringBitmap::new();
+        let head = Head { generation: 0, epoch, layout, rows: 0, waiting: None, model, dead };
         Ok(Self::new(directory, head, false))
     }
 
@@ -78,22 +87,17 @@ impl VectorWriter {
     }
 
     /// The generation that the rows belong to; zero means that there are none yet.
-    pub fn generation(&self) -> u64 {
+    pub(in super::super) fn generation(&self) -> u64 {
         self.head.generation
     }
 
     /// Rows that are not dead, with those that wait for the commit.
-    pub fn len(&self) -> u64 {
+    pub(in super::super) fn len(&self) -> u64 {
         u64::from(self.head.rows) - self.head.dead.len()
     }
 
-    /// Whether there is no row that is not dead.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Adds a row.
-    pub fn push(&mut self, key: RowKey, vector: &[f32]) -> Result<(), VectorError> {
+    pub(in super::super) fn push(&mut self, key: RowKey, vector: &[f32]) -> Result<(), VectorError> {
         let Layout { dimensions, codes, signs } = self.head.layout;
         let most = vector.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
         let usable = vector.iter().all(|value| value.is_finite()) && most > 0.0;
@@ -115,7 +119,10 @@ impl VectorWriter {
     }
 
     /// Marks every row dead whose key passes, and tells how many.
-    pub fn remove_where(&mut self, mut passes: impl FnMut(&RowKey) -> bool) -> Result<u64, VectorError> {
+    pub(in super::super) fn remove_where(
+        &mut self,
+        mut passes: impl FnMut(&RowKey) -> bool,
+    ) -> Result<u64, VectorError> {
         self.flush()?;
         let keys = self.read_keys()?;
         let before = self.head.dead.len();
@@ -127,8 +134,13 @@ impl VectorWriter {
         Ok(self.head.dead.len() - before)
     }
 
+    /// Notes how many texts have no vector, for those who would have to count them.
+    pub(in super::super) fn set_waiting(&mut self, waiting: Option<u64>) {
+        self.head.waiting = waiting;
+    }
+
     /// Publishes everything for this generation, durably, and compacts when too many rows are dead.
-    pub fn commit(mut self, generation: u64) -> Result<Committed, VectorError> {
+    pub(in super::super) fn commit(mut self, generation: u64) -> Result<Committed, VectorError> {
         self.flush()?;
         // An epoch without a row still needs its files.
         for file in self.files()? {
@@ -247,8 +259,8 @@ fn epochs(directory: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     Ok(found)
 }
 
-/// Removes the files of other epochs, and heads that were never published. Readers that have them open keep them; one that fails is tried again
-/// after the next commit.
+/// Removes the files of other epochs, and heads that were never published. Readers that have them open keep
+/// them; one that fails is tried again after the next commit.
 fn remove_old(directory: &Path, current: u64) {
     for (path, epoch) in epochs(directory).unwrap_or_default() {
         if epoch != current {

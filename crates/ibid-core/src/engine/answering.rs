@@ -1,0 +1,200 @@
+//! Which model answers: the configured one, or the one before it until the vectors of the new one are
+//! complete. Vectors of two models are never ranked together.
+
+use std::{path::PathBuf, sync::Arc};
+
+use ibid_api::Result;
+use serde::{Deserialize, Serialize};
+
+use super::{Opened, Shared, lock};
+use crate::{
+    config::{EmbeddingConfig, EndpointConfig},
+    embed::{self, EmbedError, Embedder},
+    error,
+    search::Searcher,
+    store::{SettingWrite, Store, WriteBatch},
+};
+
+/// Name of the setting that says whose vectors answer.
+const ANSWERING: &str = "answering_model";
+
+/// The searcher in use, and the setting that it was made for.
+#[derive(Default)]
+pub(super) struct Searching {
+    made_for: Option<String>,
+    searcher: Option<Arc<Searcher>>,
+    stands_in: bool,
+}
+
+/// The model whose vectors answer, and how to get it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Answering {
+    /// Its name, as vectors carry it.
+    model: String,
+    /// Length of its vectors; zero when that is not known yet.
+    dimensions: usize,
+    origin: Origin,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Origin {
+    Builtin,
+    Local { path: PathBuf },
+    // Without the key, which is kept nowhere but in the configuration.
+    Endpoint { url: String, allow_private_network: bool, query_prefix: String, passage_prefix: String },
+}
+
+impl Answering {
+    fn of(config: &EmbeddingConfig, embedder: &dyn Embedder) -> Option<Self> {
+        let origin = match config {
+            EmbeddingConfig::Disabled => return None,
+            EmbeddingConfig::Builtin => Origin::Builtin,
+            EmbeddingConfig::Local(path) => Origin::Local { path: path.clone() },
+            EmbeddingConfig::Endpoint(endpoint) => Origin::Endpoint {
+                url: endpoint.url.clone(),
+                allow_private_network: endpoint.allow_private_network,
+                query_prefix: endpoint.query_prefix.clone(),
+                passage_prefix: endpoint.passage_prefix.clone(),
+            },
+        };
+        Some(Self { model: embedder.model().to_owned(), dimensions: embedder.dimensions(), origin })
+    }
+
+    /// Whether it may be asked while another model is configured. A server that the configuration no longer
+    /// names is not spoken to.
+    fn may_stand_in_for(&self, configured: &EmbeddingConfig) -> bool {
+        match (&self.origin, configured) {
+            (Origin::Endpoint { url, .. }, EmbeddingConfig::Endpoint(named)) => named.url == *url,
+            (Origin::Endpoint { .. }, _) => false,
+            _ => true,
+        }
+    }
+
+    /// What to open to get it; `configured` may know the key of the same endpoint.
+    fn config(&self, configured: &EmbeddingConfig) -> EmbeddingConfig {
+        match &self.origin {
+            Origin::Builtin => EmbeddingConfig::Builtin,
+            Origin::Local { path } => EmbeddingConfig::Local(path.clone()),
+            Origin::Endpoint { url, allow_private_network, query_prefix, passage_prefix } => {
+                let key = match configured {
+                    EmbeddingConfig::Endpoint(same) if same.url == *url => same.key.clone(),
+                    _ => None,
+                };
+                EmbeddingConfig::Endpoint(EndpointConfig {
+                    key,
+                    allow_private_network: *allow_private_network,
+                    query_prefix: query_prefix.clone(),
+                    passage_prefix: passage_prefix.clone(),
+                    ..EndpointConfig::new(url, &self.model)
+                })
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Who answers searches now.
+    pub(super) fn searcher(&self, opened: &Opened) -> Result<Arc<Searcher>> {
+        let store = &opened.store;
+        let setting = store.setting(ANSWERING).map_err(error::store)?;
+        let mut searching = lock(&self.searching);
+        if let Some(searcher) = &searching.searcher
+            && searching.made_for == setting
+        {
+            return Ok(Arc::clone(searcher));
+        }
+        let answering: Option<Answering> =
+            setting.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let (embedder, stands_in) = self.answerer(store.as_ref(), answering.as_ref())?;
+        let searcher = Arc::new(Searcher::new(Arc::clone(store), embedder));
+        *searching = Searching { made_for: setting, searcher: Some(Arc::clone(&searcher)), stands_in };
+        Ok(searcher)
+    }
+
+    /// Whether the model before the configured one answers.
+    pub(super) fn is_stood_in_for(&self, opened: &Opened) -> Result<bool> {
+        self.searcher(opened)?;
+        Ok(lock(&self.searching).stands_in)
+    }
+
+    fn answerer(
+        &self,
+        store: &dyn Store,
+        answering: Option<&Answering>,
+    ) -> Result<(Option<Arc<dyn Embedder>>, bool)> {
+        let configured = match self.embedder() {
+            Ok(None) => return Ok((None, false)),
+            Ok(Some(embedder)) => Some(embedder),
+            Err(_) => None,
+        };
+        if let (Some(embedder), Some(answering)) = (&configured, answering)
+            && embedder.model() == answering.model
+            && answering.dimensions > 0
+        {
+            embedder.expect_dimensions(answering.dimensions);
+        }
+        let waits = match &configured {
+            Some(embedder) => store.count_pending_embeddings(embedder.model()).map_err(error::store)? > 0,
+            None => true,
+        };
+        if let Some(answering) = answering.filter(|_| waits)
+            && answering.may_stand_in_for(&self.config.embedding)
+            && configured.as_ref().is_none_or(|embedder| embedder.model() != answering.model)
+            && let Ok(Some(before)) = embed::open(&answering.config(&self.config.embedding))
+            // A folder may hold another model by now.
+            && before.model() == answering.model
+        {
+            return Ok((Some(before), true));
+        }
+        Ok((Some(configured.unwrap_or_else(|| Arc::new(Unusable))), false))
+    }
+
+    /// Notes that the vectors of the configured model answer from now on. Until a first model has been
+    /// noted, whichever begins is it.
+    pub(super) fn note_answering(
+        &self,
+        store: &dyn Store,
+        embedder: &dyn Embedder,
+        complete: bool,
+    ) -> Result<()> {
+        let stored = store.setting(ANSWERING).map_err(error::store)?;
+        if stored.is_some() && !complete {
+            return Ok(());
+        }
+        let now = Answering::of(&self.config.embedding, embedder);
+        let Some(value) = now.and_then(|now| serde_json::to_string(&now).ok()) else { return Ok(()) };
+        if stored.as_ref() != Some(&value) {
+            let settings = vec![SettingWrite { name: ANSWERING.to_owned(), value: Some(value) }];
+            store.apply(WriteBatch { settings, ..WriteBatch::default() }).map_err(error::store)?;
+        }
+        Ok(())
+    }
+}
+
+/// Stands for a model that cannot be opened, so that a search says why it goes by words.
+struct Unusable;
+
+const CANNOT_OPEN: EmbedError = EmbedError::Damaged("it cannot be opened");
+
+impl Embedder for Unusable {
+    fn model(&self) -> &'static str {
+        ""
+    }
+
+    fn dimensions(&self) -> usize {
+        0
+    }
+
+    fn embed_passages(&self, _texts: &[&str]) -> std::result::Result<Vec<Vec<f32>>, EmbedError> {
+        Err(CANNOT_OPEN)
+    }
+
+    fn embed_query(&self, _query: &str) -> std::result::Result<Vec<f32>, EmbedError> {
+        Err(CANNOT_OPEN)
+    }
+
+    fn fertility(&self, _text: &str) -> Option<f32> {
+        None
+    }
+}
