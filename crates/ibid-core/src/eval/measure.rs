@@ -1,11 +1,11 @@
 //! Measures of one ranking, and their mean over many with an interval.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Question;
+use super::{Question, resample};
 
 /// Measures of the answer to one question.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measures {
     /// Discounted gain of the first ten against the best possible.
     pub ndcg_10: f64,
@@ -20,7 +20,7 @@ pub struct Measures {
 }
 
 /// Mean of each measure, with the bounds that hold 95 of 100 resamples of the questions' nDCG.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Number of questions.
     pub questions: usize,
@@ -45,7 +45,7 @@ pub fn measure(question: &Question, ranking: &[String]) -> Measures {
     let within = |depth: usize| ranking.iter().take(depth).filter(|id| grade(id) > 0).count() as f64 / judged;
     let first = ranking.iter().position(|id| grade(id) > 0);
     Measures {
-        ndcg_10: if ideal > 0.0 { found / ideal } else { 0.0 },
+        ndcg_10: if found > 0.0 { found / ideal } else { 0.0 },
         recall_10: within(10),
         recall_100: within(100),
         mrr: first.map_or(0.0, |place| 1.0 / (place as f64 + 1.0)),
@@ -55,27 +55,13 @@ pub fn measure(question: &Question, ranking: &[String]) -> Measures {
 
 /// Mean and interval over all questions. The resampling is seeded: equal input gives equal output.
 pub fn summarize(all: &[Measures]) -> Summary {
-    const RESAMPLES: usize = 1_000;
     if all.is_empty() {
         return Summary::default();
     }
     let count = all.len() as f64;
     let mean = |pick: fn(&Measures) -> f64| all.iter().map(pick).sum::<f64>() / count;
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut random = || {
-        // splitmix64: enough for resampling.
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    };
-    let mut means: Vec<f64> = (0..RESAMPLES)
-        .map(|_| {
-            (0..all.len()).map(|_| all[(random() % all.len() as u64) as usize].ndcg_10).sum::<f64>() / count
-        })
-        .collect();
-    means.sort_by(f64::total_cmp);
+    let gains: Vec<f64> = all.iter().map(|m| m.ndcg_10).collect();
+    let (ndcg_low, ndcg_high) = resample::interval(&gains);
     Summary {
         questions: all.len(),
         mean: Measures {
@@ -85,8 +71,8 @@ pub fn summarize(all: &[Measures]) -> Summary {
             mrr: mean(|m| m.mrr),
             hit_1: mean(|m| m.hit_1),
         },
-        ndcg_low: means[RESAMPLES * 25 / 1000],
-        ndcg_high: means[RESAMPLES * 975 / 1000],
+        ndcg_low,
+        ndcg_high,
     }
 }
 

@@ -4,9 +4,9 @@ use std::{collections::HashMap, path::Path, sync::Arc};
 
 use ibid_api::{Engine, IndexRequest, IndexScope, Mode, Result, SearchRequest};
 
-use super::{JudgedSet, Measures, Question, measure};
+use super::{Answer, JudgedSet, Question, measure};
 use crate::{
-    config::{CoreConfig, EmbeddingConfig, SourceConfig},
+    config::{CoreConfig, SourceConfig},
     engine::LocalEngine,
     ingest::Progress,
 };
@@ -21,11 +21,12 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A knowledge base made from the set's own documents, in a folder of the caller's.
+    /// A knowledge base made from the set's own documents, in a folder of the caller's, configured like
+    /// another one. What an earlier call left in the folder is used again.
     pub async fn of_set(
         set: &JudgedSet,
         folder: &Path,
-        embedding: EmbeddingConfig,
+        like: CoreConfig,
         progress: Arc<dyn Progress>,
     ) -> Result<Self> {
         let vault = folder.join("vault");
@@ -37,8 +38,12 @@ impl Subject {
             )
             .with_hint("make room in the folder for temporary files")
         })?;
-        let config = CoreConfig { embedding, ..CoreConfig::new(folder.join("data")) }
-            .with_source(SourceConfig::new("set", vault));
+        let config = CoreConfig {
+            data_dir: folder.join("data"),
+            sources: vec![SourceConfig::new("set", vault)],
+            read_only: false,
+            ..like
+        };
         let engine = LocalEngine::open(config)?;
         let request = IndexRequest { scope: IndexScope::Everything, require_embeddings: false };
         engine.index_with_progress(request, Arc::clone(&progress)).await?;
@@ -68,19 +73,20 @@ impl Subject {
         Ok(reply.hits.iter().filter_map(|hit| name(hit.document.path.as_str())).collect())
     }
 
-    /// Measures of every question, in order.
-    pub async fn measures(
+    /// Asks every question, in order.
+    pub async fn answers(
         &self,
         questions: &[Question],
         mode: Mode,
         progress: &dyn Progress,
-    ) -> Result<Vec<Measures>> {
-        let mut measures = Vec::with_capacity(questions.len());
+    ) -> Result<Vec<Answer>> {
+        let mut answers = Vec::with_capacity(questions.len());
         for question in questions {
             let ranking = self.ranking(&question.text, mode).await?;
-            measures.push(measure(question, &ranking));
+            let measures = measure(question, &ranking);
+            answers.push(Answer { id: question.id.clone(), text: question.text.clone(), measures });
             progress.advance(1);
         }
-        Ok(measures)
+        Ok(answers)
     }
 }

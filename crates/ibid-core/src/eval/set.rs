@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fs,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde::Deserialize;
@@ -117,6 +117,26 @@ impl JudgedSet {
         Ok(Self { questions, corpus })
     }
 
+    /// The folder itself when it is a set, and else the sets below it, by name.
+    pub fn folders(folder: &Path) -> Vec<PathBuf> {
+        const DEPTH: usize = 4;
+        let mut found = Vec::new();
+        let mut left = vec![(folder.to_path_buf(), 0)];
+        while let Some((folder, depth)) = left.pop() {
+            if folder.join("queries.jsonl").is_file() {
+                found.push(folder);
+            } else if depth < DEPTH
+                && let Ok(entries) = fs::read_dir(&folder)
+            {
+                let folders =
+                    entries.filter_map(Result::ok).filter(|e| e.file_type().is_ok_and(|t| t.is_dir()));
+                left.extend(folders.map(|entry| (entry.path(), depth + 1)));
+            }
+        }
+        found.sort();
+        found
+    }
+
     /// Writes the documents as Markdown notes into a folder, and returns which path holds which document.
     pub fn write_vault(&self, folder: &Path) -> std::io::Result<HashMap<String, String>> {
         let mut names = HashMap::new();
@@ -135,7 +155,11 @@ impl JudgedSet {
             }
             note.push_str(text);
             note.push('\n');
-            fs::write(folder.join(&path), note)?;
+            let place = folder.join(&path);
+            // Notes of an earlier run stay as they are, so that nothing is indexed twice.
+            if fs::read_to_string(&place).ok().as_deref() != Some(&note) {
+                fs::write(place, note)?;
+            }
             names.insert(path, id.clone());
         }
         Ok(names)

@@ -17,16 +17,25 @@ pub(super) struct Ranked {
     pub(super) legs: Vec<LegScore>,
 }
 
-/// How much meaning counts against words. `fertility` is word pieces per word: near 1.2 where the model
-/// knows the language, 2 for a related one, far above where it sees single letters.
-pub(super) fn meaning_weight(fertility: Option<f32>) -> f32 {
-    const FULL: f32 = 0.5;
+/// How much meaning counts against words, from 0 to 1: less the more words there are to go by, and less the
+/// worse the model knows them.
+///
+/// `fertility` is word pieces per word: near 1.2 where the model knows the language, 2 for a related one, far
+/// above where it sees single letters. docs/quality.md has what each set reaches, and
+/// docs/decisions/0004-how-much-meaning-counts.md where the constants come from.
+pub(super) fn meaning_weight(fertility: Option<f32>, words: usize) -> f32 {
+    /// A few words may miss how a text puts it; a long question names what it wants.
+    const SHORT: (f32, f32) = (8.0, 0.55);
+    const LONG: (f32, f32) = (16.0, 0.4);
     const KNOWN: f32 = 1.2;
     const SLOPE: f32 = 0.2;
-    const FOREIGN: f32 = 2.7;
-    const UNREADABLE: f32 = 3.7;
-    let Some(fertility) = fertility else { return FULL };
-    let weight = (FULL - SLOPE * (fertility - KNOWN)).clamp(0.2, 0.7);
+    const BOUNDS: (f32, f32) = (0.1, 0.75);
+    const FOREIGN: f32 = 2.0;
+    const UNREADABLE: f32 = 3.0;
+    let length = ((words as f32 - SHORT.0) / (LONG.0 - SHORT.0)).clamp(0.0, 1.0);
+    let usual = SHORT.1 + (LONG.1 - SHORT.1) * length;
+    let Some(fertility) = fertility else { return usual };
+    let weight = (usual - SLOPE * (fertility - KNOWN)).clamp(BOUNDS.0, BOUNDS.1);
     // Past the point where words fall into letters, meaning fades out.
     weight * ((UNREADABLE - fertility) / (UNREADABLE - FOREIGN)).clamp(0.0, 1.0)
 }
@@ -132,8 +141,16 @@ mod tests {
 
     #[test]
     fn weight_falls_as_words_fall_apart() {
-        assert!(meaning_weight(Some(1.1)) > meaning_weight(Some(2.0)));
-        assert!((0.3..0.4).contains(&meaning_weight(Some(2.0))));
-        assert!(meaning_weight(Some(4.0)) <= f32::EPSILON);
+        let weight = |fertility| meaning_weight(Some(fertility), 10);
+        assert!(weight(1.1) > weight(1.5) && weight(1.5) > weight(2.0) && weight(2.0) > weight(2.5));
+        assert!(weight(3.0) <= f32::EPSILON);
+    }
+
+    #[test]
+    fn weight_falls_as_a_question_says_more() {
+        let weight = |words| meaning_weight(Some(1.2), words);
+        assert!(weight(4) >= weight(8) && weight(8) > weight(12) && weight(12) > weight(16));
+        assert!((weight(16) - weight(60)).abs() <= f32::EPSILON);
+        assert!(meaning_weight(None, 8) > 0.4, "a model that cannot tell is trusted");
     }
 }

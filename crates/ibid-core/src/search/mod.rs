@@ -179,7 +179,7 @@ impl Searcher {
         let weight = if mode == Some(Mode::Embedding) {
             1.0
         } else {
-            fusion::meaning_weight(embedder.fertility(&parsed.words))
+            fusion::meaning_weight(embedder.fertility(&parsed.words), parsed.words.split_whitespace().count())
         };
         Ok((Some(found), weight))
     }

@@ -13,12 +13,16 @@ use crate::{
 
 /// Candidates that are looked at again.
 const DEPTH: usize = 50;
-/// What a name that makes up the whole query adds, in deviations of the fused score.
-const NAMED: f32 = 5.0;
+/// What a name that makes up the whole query adds, in deviations of the fused score. The best hit by words
+/// stands up to seven deviations above the last, and a page that is named by half of the query should pass it
+/// when it has some of these words itself. Judged sets do not change between 3 and 12.
+const NAMED: f32 = 9.0;
 /// A file's name counts less than a title or alias, which somebody chose for readers.
 const FILE_NAME: f32 = 0.8;
 /// A name in another form, such as the singular for the plural, counts less than the name as written.
 const OTHER_FORM: f32 = 0.8;
+/// The same name with other capitals: `Web` is not `web`, where both are names.
+const OTHER_CASE: f32 = 0.95;
 /// Words of a query that may begin a name, and words of the longest name looked up.
 const MOST_WORDS: usize = 24;
 const LONGEST_NAME: usize = 8;
@@ -39,15 +43,14 @@ pub(super) fn rank(
         return Ok(Summaries::new());
     }
     // Where something is filtered, a document the legs did not find may not pass.
-    if query.filter.is_empty() && query.clauses.len() == 1 {
-        add_called(store, &query.words, ranked)?;
-    }
+    let called = if query.filter.is_empty() && query.clauses.len() == 1 {
+        add_called(store, &query.words, ranked)?
+    } else {
+        Vec::new()
+    };
     let mut seen = HashSet::new();
-    let top = ranked.len().min(DEPTH);
-    let added = ranked.iter().skip(top).filter(|candidate| candidate.legs.is_empty());
-    let looked_at = ranked[..top].iter().chain(added);
-    let ids: Vec<DocumentId> =
-        looked_at.map(|candidate| candidate.chunk.document).filter(|id| seen.insert(*id)).collect();
+    let top = ranked.iter().take(DEPTH).map(|candidate| candidate.chunk.document);
+    let ids: Vec<DocumentId> = top.chain(called).filter(|id| seen.insert(*id)).collect();
     let summaries = store.summaries(&ids)?;
     let named: Vec<(DocumentId, Named)> =
         summaries.iter().filter_map(|summary| Some((summary.id, named(&asked, summary)?))).collect();
@@ -76,6 +79,7 @@ pub(super) fn rank(
 
 /// The words of a query, as names are compared with them.
 struct Asked {
+    written: String,
     lowered: String,
     stems: Vec<String>,
     sought: Sought,
@@ -84,6 +88,7 @@ struct Asked {
 impl Asked {
     fn new(words: &str) -> Self {
         Self {
+            written: words.to_owned(),
             lowered: words.to_lowercase(),
             stems: stems(words),
             sought: Sought::new(words, Language::English),
@@ -96,21 +101,24 @@ impl Asked {
     }
 }
 
-/// Adds documents that are called like a part of the query and that no leg found.
-fn add_called(store: &dyn Store, words: &str, ranked: &mut Vec<Ranked>) -> Result<(), SearchError> {
+/// Finds documents that are called like a part of the query, and adds those that no leg found.
+fn add_called(
+    store: &dyn Store,
+    words: &str,
+    ranked: &mut Vec<Ranked>,
+) -> Result<Vec<DocumentId>, SearchError> {
     let names = possible_names(words);
     if names.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let known: HashSet<DocumentId> = ranked.iter().map(|candidate| candidate.chunk.document).collect();
     let lowest = ranked.last().map_or(0.0, |candidate| candidate.score);
-    for document in store.called(&names, MOST_NAMESAKES)? {
-        if !known.contains(&document) {
-            let chunk = ChunkRef { document, index: 0 };
-            ranked.push(Ranked { chunk, score: lowest, legs: Vec::new() });
-        }
+    let called = store.called(&names, MOST_NAMESAKES)?;
+    for &document in called.iter().filter(|document| !known.contains(document)) {
+        let chunk = ChunkRef { document, index: 0 };
+        ranked.push(Ranked { chunk, score: lowest, legs: Vec::new() });
     }
-    Ok(())
+    Ok(called)
 }
 
 /// Every stretch of the query that could be a name: whole words, not only words of grammar.
@@ -164,10 +172,25 @@ fn named(asked: &Asked, summary: &DocumentSummary) -> Option<Named> {
         .filter(|(name, _)| asked.may_hold(name))
         .filter_map(|(name, worth)| {
             let (start, length) = place(&asked.stems, name)?;
-            let written = if asked.lowered.contains(&name.to_lowercase()) { 1.0 } else { OTHER_FORM };
+            let written = if holds(&asked.written, name) {
+                1.0
+            } else if holds(&asked.lowered, &name.to_lowercase()) {
+                OTHER_CASE
+            } else {
+                OTHER_FORM
+            };
             Some(Named { start, length, worth: worth * written * length as f32 / asked.stems.len() as f32 })
         })
         .max_by(|a, b| a.worth.total_cmp(&b.worth))
+}
+
+/// Whether a text has a name in it as it is written, between the bounds of words: `pods` does not hold `pod`.
+fn holds(text: &str, name: &str) -> bool {
+    let name = name.trim();
+    let is_edge = |next: Option<char>| !next.is_some_and(char::is_alphanumeric);
+    text.match_indices(name).any(|(at, _)| {
+        is_edge(text[..at].chars().next_back()) && is_edge(text[at + name.len()..].chars().next())
+    })
 }
 
 /// Where the query holds all of a name, and how many words of it that is.
@@ -204,6 +227,20 @@ mod tests {
         assert_eq!(place(&asked, "Office Hours"), Some((1, 2)));
         assert_eq!(place(&asked, "Hours Office"), None);
         assert_eq!(place(&asked, "Office Hours 2021"), None);
+    }
+
+    #[test]
+    fn a_name_is_written_only_between_the_bounds_of_words() {
+        for (text, name, want) in [
+            ("how do I use Pods and", "Pods", true),
+            ("how do I use Pods and", "Pod", false),
+            ("the subpod, a pod", "pod", true),
+            ("Pods", "pods", false),
+            ("über-Öl", "Öl", true),
+            ("", "pod", false),
+        ] {
+            assert_eq!(holds(text, name), want, "{text:?} {name:?}");
+        }
     }
 
     #[test]

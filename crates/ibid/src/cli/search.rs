@@ -94,8 +94,10 @@ impl OutputArguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ModeArgument {
     /// Words.
+    #[value(alias = "words")]
     Lexical,
     /// Meaning.
+    #[value(alias = "meaning")]
     Embedding,
     /// Both.
     Hybrid,

@@ -14,6 +14,7 @@ mod tiny_model;
 
 mod cli;
 mod cli_clients;
+mod cli_eval;
 mod cli_index;
 mod cli_program;
 mod cli_search;
