@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cpu_time::ThreadTime;
 use ibid_api::Result;
 use ibid_core::{EmbeddingConfig, embed::Embedder};
 use serde::Serialize;
@@ -64,28 +65,21 @@ enum Clock {
 }
 
 impl Clock {
-    /// Processor time where the system tells it and the model works in this process.
+    /// Processor time where the model works in this process.
     fn of(model: &Model) -> Self {
-        let elsewhere = matches!(model.config, EmbeddingConfig::Endpoint(_));
-        if elsewhere || processor_time().is_none() { Self::Wall } else { Self::Cpu }
+        if matches!(model.config, EmbeddingConfig::Endpoint(_)) { Self::Wall } else { Self::Cpu }
     }
 
     /// Runs work and says how long it took.
     fn measure<T>(self, work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
-        let (started, before) = (Instant::now(), processor_time());
+        let (wall, cpu) = (Instant::now(), ThreadTime::now());
         let made = work()?;
-        let time = match (self, before, processor_time()) {
-            (Self::Cpu, Some(before), Some(after)) => after.saturating_sub(before),
-            _ => started.elapsed(),
+        let time = match self {
+            Self::Cpu => cpu.elapsed(),
+            Self::Wall => wall.elapsed(),
         };
         Ok((made, time))
     }
-}
-
-/// Processor time of this thread, where the system tells.
-fn processor_time() -> Option<Duration> {
-    let times = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    times.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 pub(super) fn run(context: &Context, name: Option<&str>, json: bool) -> Outcome {
