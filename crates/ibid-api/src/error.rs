@@ -156,6 +156,10 @@ error_codes! {
     WebhookBodyTooLarge    "WEBHOOK_BODY_TOO_LARGE"                  413  -32000   1;
     /// Too many webhooks in a minute.
     WebhookRateLimited     "WEBHOOK_RATE_LIMITED"                    429  -32000   1;
+    /// A webhook asks for a sync that nobody configured.
+    WebhookSyncNotConfigured "WEBHOOK_SYNC_NOT_CONFIGURED"           409  -32000   2;
+    /// A webhook is a POST.
+    WebhookInvalidMethod   "WEBHOOK_INVALID_METHOD"                  405  -32000   2;
     /// A defect in ibid; the log has more.
     Internal               "INTERNAL_ERROR"                          500  -32011  70;
 }

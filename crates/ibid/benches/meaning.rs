@@ -1,7 +1,9 @@
 //! Search by meaning as it is used: a new process that answers one question, an open engine that answers many,
 //! and the memory of a server.
 //!
-//! `cargo bench -p ibid --bench meaning -- [--chunks N] [--rounds N]`
+//! `cargo bench -p ibid --bench meaning -- [--chunks N] [--rounds N] [--program FILE]`
+//!
+//! `--program` measures that program from outside instead of the one built with the benchmark.
 //!
 //! Vectors are random directions under the name of the built-in model: searching them takes as long as
 //! searching real ones, and making real ones is measured by `cargo bench -p ibid-core --bench encoder`.
@@ -35,6 +37,7 @@ const CHUNKS_PER_PAGE: usize = 5;
 struct World {
     folder: tempfile::TempDir,
     corpus: Corpus,
+    program: PathBuf,
 }
 
 impl World {
@@ -48,7 +51,7 @@ impl World {
 
     /// The program over this tree.
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ibid"));
+        let mut command = Command::new(&self.program);
         command
             .args(arguments)
             .current_dir(self.root())
@@ -69,7 +72,10 @@ fn main() -> Outcome {
         Ok(arguments.get(place + 1).ok_or_else(|| format!("`{name}` needs a number"))?.parse()?)
     };
     let (chunks, rounds) = (option("--chunks", 10_000)?, option("--rounds", 20)?);
-    let world = make(chunks)?;
+    let program = arguments.iter().position(|argument| argument == "--program");
+    let program = program.and_then(|place| arguments.get(place + 1));
+    let program = program.map_or(env!("CARGO_BIN_EXE_ibid"), String::as_str);
+    let world = make(chunks, fs::canonicalize(program)?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let config = CoreConfig::new(world.data()).with_source(SourceConfig::new("tree", world.root()));
     let engine = LocalEngine::open(config)?;
@@ -98,9 +104,10 @@ fn main() -> Outcome {
     server(&world)
 }
 
-fn make(chunks: usize) -> Outcome<World> {
+fn make(chunks: usize, program: PathBuf) -> Outcome<World> {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-    let world = World { corpus: Corpus::new(20, chunks / CHUNKS_PER_PAGE, Shape::Pages), folder };
+    let corpus = Corpus::new(20, chunks / CHUNKS_PER_PAGE, Shape::Pages);
+    let world = World { folder, corpus, program };
     world.corpus.write(&world.root())?;
     let long_ago = SystemTime::now() - Duration::from_secs(3_600);
     for number in 0..world.corpus.pages() {

@@ -22,7 +22,7 @@ pub(super) struct Ranked {
 ///
 /// `fertility` is word pieces per word: near 1.2 where the model knows the language, 2 for a related one, far
 /// above where it sees single letters. docs/quality.md has what each set reaches, and
-/// docs/decisions/0004-how-much-meaning-counts.md where the constants come from.
+/// docs/decisions/0005-how-much-meaning-counts.md where the constants come from.
 pub(super) fn meaning_weight(fertility: Option<f32>, words: usize) -> f32 {
     /// A few words may miss how a text puts it; a long question names what it wants.
     const SHORT: (f32, f32) = (8.0, 0.55);

@@ -29,14 +29,16 @@ pub(crate) fn long() -> bool {
 pub(crate) enum Role {
     /// Writes a note and indexes it, again and again; says which number is done. Never ends.
     Endless,
-    /// The same with one note of its own, for some seconds.
+    /// Writes a note, indexes and embeds it, again and again; says which number is done. Never ends.
+    Embedding,
+    /// Writes and indexes one note of its own, for some seconds.
     Writer,
     /// Asks for the writers' notes and compares with what they said was done, for some seconds.
     Reader,
 }
 
 impl Role {
-    const ALL: [Self; 3] = [Self::Endless, Self::Writer, Self::Reader];
+    const ALL: [Self; 4] = [Self::Endless, Self::Embedding, Self::Writer, Self::Reader];
 }
 
 /// Where it does it.
@@ -47,8 +49,17 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn engine(&self) -> LocalEngine {
+        self.engine_with(EmbeddingConfig::Disabled)
+    }
+
+    /// An engine with the small model beside the root.
+    pub(crate) fn engine_with_model(&self) -> LocalEngine {
+        self.engine_with(EmbeddingConfig::Local(self.root.with_file_name("tiny")))
+    }
+
+    fn engine_with(&self, embedding: EmbeddingConfig) -> LocalEngine {
         let mut config = CoreConfig::new(&self.data).with_source(SourceConfig::new(NOTES, &self.root));
-        config.embedding = EmbeddingConfig::Disabled;
+        config.embedding = embedding;
         config.threads = Some(2);
         LocalEngine::open(config).unwrap()
     }
@@ -100,6 +111,7 @@ fn a_child_does_what_it_is_told() {
     let time = Duration::from_secs(env::var(SECONDS).unwrap().parse().unwrap());
     match Role::ALL.into_iter().find(|known| format!("{known:?}") == role).unwrap() {
         Role::Endless => endless(&place, number),
+        Role::Embedding => embedding(&place, number),
         Role::Writer => writer(&place, number, time),
         Role::Reader => reader(&place, time),
     }
@@ -111,6 +123,17 @@ fn endless(place: &Place, first: u64) {
         let slot = count % 40;
         std::fs::write(place.root.join(format!("note{slot}.md")), note(slot, count)).unwrap();
         engine.index_blocking(&request(IndexScope::Changes), &Silent).unwrap();
+        say(&format!("done {count} ."));
+    }
+}
+
+fn embedding(place: &Place, first: u64) {
+    let engine = place.engine_with_model();
+    for count in first.. {
+        let slot = count % 40;
+        std::fs::write(place.root.join(format!("note{slot}.md")), note(slot, count)).unwrap();
+        engine.index_blocking(&request(IndexScope::Changes), &Silent).unwrap();
+        engine.embed_pending_blocking(&Silent, None).unwrap();
         say(&format!("done {count} ."));
     }
 }

@@ -3,14 +3,17 @@
 use std::{
     collections::BTreeMap,
     fs,
+    process::{Child, ChildStdout},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use ibid_api::{DocumentKey, Engine as _, Freshness, RelPath};
+use ibid_api::{DocumentFilter, DocumentKey, Engine as _, Filter, Freshness, Paging, RelPath};
+use ibid_core::{LocalEngine, ingest::Silent, store::VectorQuery};
 
 use crate::{
     children::{Place, Role, done, long, note, number_in},
     knowledge::{call, find, update},
+    tiny_model,
     tree::Tree,
 };
 
@@ -49,23 +52,91 @@ fn a_killed_writer_loses_nothing_it_acknowledged() {
         let place = Place { root: tree.root(), data: tree.data() };
         let mut child = place.start(Role::Endless, next, Duration::ZERO);
         let stdout = child.stdout.take().unwrap();
-        let wait = points.next(Duration::from_millis(700));
-        let killer = std::thread::spawn(move || {
-            let start = Instant::now();
-            while start.elapsed() < wait {
-                std::thread::park_timeout(wait.saturating_sub(start.elapsed()));
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-        });
-        let acknowledged: Vec<u64> = done(stdout).collect();
-        killer.join().unwrap();
+        let acknowledged = killed_after(child, stdout, points.next(Duration::from_millis(700)));
         let last = acknowledged.last().copied();
         killed_early += u64::from(last.is_none());
         check_round(&place, next, last, round);
         next = last.unwrap_or(next) + 100;
     }
     assert!(killed_early < rounds, "no round got anywhere");
+}
+
+/// What a child said was done before it was killed.
+fn killed_after(mut child: Child, stdout: ChildStdout, wait: Duration) -> Vec<u64> {
+    let killer = std::thread::spawn(move || {
+        let start = Instant::now();
+        while start.elapsed() < wait {
+            std::thread::park_timeout(wait.saturating_sub(start.elapsed()));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+    let acknowledged = done(stdout).collect();
+    killer.join().unwrap();
+    acknowledged
+}
+
+#[test]
+fn a_killed_process_that_embeds_leaves_right_answers_and_repeats_nothing() {
+    let rounds = if long() { 150 } else { 15 };
+    let tree = Tree::new(&[]);
+    for index in 0..60 {
+        tree.write(&format!("filler/f{index}.md"), &format!("# Filler {index}\n\nwords of page {index}\n"));
+    }
+    tiny_model::write(tree.root().parent().unwrap(), "tiny", 5);
+    let place = Place { root: tree.root(), data: tree.data() };
+    let (mut points, mut next, mut embedded) = (Points::new(), 1, 0);
+    for round in 0..rounds {
+        let mut child = place.start(Role::Embedding, next, Duration::ZERO);
+        let stdout = child.stdout.take().unwrap();
+        let acknowledged = killed_after(child, stdout, points.next(Duration::from_millis(700)));
+        next = acknowledged.last().copied().unwrap_or(next) + 100;
+        embedded += acknowledged.len();
+        let engine = place.engine_with_model();
+        // An engine that finds no index says so; there is nothing to check yet.
+        if engine.store().is_err() {
+            continue;
+        }
+        nearest_is_right(&engine, round);
+        update(&engine);
+        let waiting = call(engine.status()).unwrap().index.embeddings_missing;
+        let done = engine.embed_pending_blocking(&Silent, None).unwrap();
+        assert_eq!((done.embedded, done.remaining), (waiting, 0), "round {round}");
+        nearest_is_right(&engine, round);
+    }
+    assert!(embedded > 0, "no round got anywhere");
+}
+
+/// Compares what a search by meaning finds with plain arithmetic over everything stored.
+fn nearest_is_right(engine: &LocalEngine, round: u64) {
+    let store = engine.store().unwrap();
+    let model = call(engine.status()).unwrap().index.embedding_model.unwrap();
+    let page = store.documents(&DocumentFilter::default(), Paging { offset: 0, limit: 1_000 }).unwrap();
+    let mut stored = Vec::new();
+    for document in page.items {
+        for chunk in store.chunks_of(document.id).unwrap() {
+            let vector = store.embeddings(&model, &[chunk.hash]).unwrap().remove(0);
+            stored.extend(vector.map(|vector| (chunk.chunk, vector)));
+        }
+    }
+    for (_, vector) in stored.iter().step_by(9) {
+        let score = |other: &[f32]| other.iter().zip(vector).map(|(left, right)| left * right).sum::<f32>();
+        let mut best: Vec<_> = stored.iter().map(|(chunk, other)| (score(other), *chunk)).collect();
+        best.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        let query = VectorQuery {
+            model: model.clone(),
+            vector: vector.clone(),
+            filter: Filter::default(),
+            without_document: None,
+            limit: 5,
+        };
+        let found = store.nearest(&query).unwrap().list;
+        assert_eq!(found.len(), best.len().min(5), "round {round}");
+        for (found, best) in found.iter().zip(&best) {
+            // Texts may be equally near; how near is what counts.
+            assert!((found.score - best.0).abs() < 1e-3, "round {round}: {found:?} instead of {best:?}");
+        }
+    }
 }
 
 fn check_round(place: &Place, first: u64, last: Option<u64>, round: u64) {

@@ -13,7 +13,6 @@ use std::{
 use axum::{
     Json, Router,
     extract::{Request, State},
-    http::StatusCode,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -75,7 +74,9 @@ impl VaultService {
             .route("/attachments/{*path}", get(attachment::get))
             .route("/sync/pull", post(sync::pull))
             .with_state(service.clone());
-        let open = Router::new().route("/sync/webhook", post(sync::webhook)).with_state(service);
+        let open = Router::new()
+            .route("/sync/webhook", post(sync::webhook).fallback(sync::wrong_method))
+            .with_state(service);
         (guarded, open)
     }
 }
@@ -131,8 +132,6 @@ type Answer<T> = Result<(T, Vec<Warning>), Refused>;
 /// An answer that is not a success.
 enum Refused {
     Error(Error),
-    /// With a status more exact than that of its code.
-    WithStatus(StatusCode, Error),
     Response(Box<Response>),
 }
 
@@ -146,13 +145,12 @@ impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         match self {
             Self::Error(error) => reply::error(&error),
-            Self::WithStatus(status, error) => reply::error_with_status(status, &error),
             Self::Response(response) => *response,
         }
     }
 }
 
-fn respond(answer: Answer<impl Serialize>) -> Response {
+fn respond<T: Serialize>(answer: Answer<T>) -> Response {
     match answer {
         Ok((data, warnings)) => {
             Json(serde_json::json!({ "data": data, "warnings": warnings })).into_response()

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::{Answer, MAX_BODY, Refused, VaultService, respond, state::time, strict_body};
+use super::{Answer, MAX_BODY, VaultService, respond, state::time, strict_body};
 
 /// Header that carries the secret.
 const SECRET: &str = "x-vault-agent-webhook-secret";
@@ -96,6 +96,11 @@ pub(super) async fn webhook(State(service): State<Arc<VaultService>>, request: R
     response
 }
 
+/// The answer to anything but a POST.
+pub(super) async fn wrong_method() -> Response {
+    respond::<()>(Err(Error::new(ErrorCode::WebhookInvalidMethod, "a webhook is a POST").into()))
+}
+
 async fn accept(service: &VaultService, request: Request) -> Answer<Value> {
     let webhook = &service.webhook;
     if !webhook.enabled {
@@ -118,8 +123,8 @@ async fn accept(service: &VaultService, request: Request) -> Answer<Value> {
         return Err(Error::new(ErrorCode::WebhookBodyTooLarge, message).into());
     }
     syncer(service).and_then(Syncer::ask).map_err(|error| match error.code {
-        ErrorCode::SyncNotConfigured => Refused::WithStatus(StatusCode::CONFLICT, error),
-        _ => error.into(),
+        ErrorCode::SyncNotConfigured => Error { code: ErrorCode::WebhookSyncNotConfigured, ..error },
+        _ => error,
     })?;
     Ok((json!({ "accepted": true }), Vec::new()))
 }

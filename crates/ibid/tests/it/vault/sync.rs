@@ -124,9 +124,20 @@ fn a_webhook_needs_its_own_secret_and_not_the_key() {
     assert_eq!((accepted.status, &accepted.json()["data"]), (202, &json!({"accepted": true})));
     let long = hook(&server, Some("right"), &vec![b'x'; 65 * 1024]);
     assert_eq!(long.refused(), (413, "WEBHOOK_BODY_TOO_LARGE".to_owned()));
-    assert_eq!(server.request("GET", "/sync/webhook", &[], b"").status, 405);
+    let refused = server.request("GET", "/sync/webhook", &[], b"").refused();
+    assert_eq!(refused, (405, "WEBHOOK_INVALID_METHOD".to_owned()));
     let sync = server.with_key("0123456789abcdef0123456789abcdef").get("/status").data()["sync"].clone();
     assert_eq!(sync["pending"], true, "webhooks wait a minute for others");
+}
+
+#[test]
+fn a_webhook_without_sync_is_told_so() {
+    let vault = Vault::indexed()
+        .set("VAULT_AGENT_SYNC_WEBHOOK_ENABLED", "true")
+        .set("VAULT_AGENT_SYNC_WEBHOOK_SECRET", "right");
+    let reply =
+        vault.serve(&[]).request("POST", "/sync/webhook", &[("X-Vault-Agent-Webhook-Secret", "right")], b"");
+    assert_eq!(reply.refused(), (409, "WEBHOOK_SYNC_NOT_CONFIGURED".to_owned()));
 }
 
 #[test]
