@@ -112,10 +112,15 @@ pub fn run(command: Command, context: Context) -> Outcome {
 
 /// Runs a command's future to its end, with Ctrl-C as a polite request to stop.
 fn wait(context: &Context, command: impl Future<Output = Outcome>) -> Outcome {
-    runtime()?.block_on(async {
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(async {
         context.interrupt.listen();
         command.await
-    })
+    });
+    // What still runs was given up by the command, such as a look at a folder that turned out to be large. No
+    // write is among it: those are waited for, and whole or not at all if the process ends.
+    runtime.shutdown_background();
+    outcome
 }
 
 fn runtime() -> Outcome<tokio::runtime::Runtime> {
