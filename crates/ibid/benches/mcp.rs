@@ -13,6 +13,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -80,8 +81,9 @@ fn report(name: &str, times: &mut [Duration], prototype: Duration, target: Durat
     );
 }
 
-fn report_memory(name: &str, megabytes: Option<f64>) {
-    let shown = megabytes.map_or_else(|| "unknown".to_owned(), |size| format!("{size:.1} MB"));
+fn report_memory(name: &str, megabytes: Option<(f64, f64)>) {
+    let shown =
+        megabytes.map_or_else(|| "unknown".to_owned(), |(own, all)| format!("{own:.1} own, {all:.1} MB"));
     println!(
         "{name:<34}{shown:>20}{:>24}{:>10}",
         format!("{} MB", Prototype::MEMORY_MB),
@@ -89,11 +91,22 @@ fn report_memory(name: &str, megabytes: Option<f64>) {
     );
 }
 
-fn memory(child: &Child) -> Option<f64> {
+/// Memory of a process in megabytes: its own, and with the parts of the program and of files that are mapped.
+fn memory(child: &Child) -> Option<(f64, f64)> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-    let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes / 1024.0)
+    let megabytes = |name: &str| -> Option<f64> {
+        let line = status.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
+    };
+    Some((megabytes("RssAnon:")?, megabytes("VmRSS:")?))
+}
+
+/// The program at home in the folder of the text, where there is nothing else to index.
+fn program(text: &str) -> Command {
+    let folder = Path::new(text).parent().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ibid"));
+    command.current_dir(folder).env("HOME", folder.join("home")).env("IBID_DATA_DIR", folder.join("data"));
+    command
 }
 
 fn initialize() -> Value {
@@ -114,7 +127,7 @@ struct Pipes {
 
 impl Pipes {
     fn start(text: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ibid"))
+        let mut child = program(text)
             .args(["mcp", "--toolsets", "text", "--kb-file", text])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -151,7 +164,7 @@ fn starts(text: &str) -> Vec<Duration> {
     (0..STARTS).map(|_| start()).collect()
 }
 
-fn over_pipes(text: &str) -> (Vec<Duration>, Option<f64>) {
+fn over_pipes(text: &str) -> (Vec<Duration>, Option<(f64, f64)>) {
     let mut pipes = Pipes::start(text);
     pipes.round_trip(&format!("{}\n", initialize()));
     let times = (1..=CALLS).map(|id| {
@@ -181,8 +194,8 @@ enum Era {
     Session,
 }
 
-fn over_http(text: &str, flags: &[&str], era: Era) -> (Vec<Duration>, Option<f64>) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ibid"))
+fn over_http(text: &str, flags: &[&str], era: Era) -> (Vec<Duration>, Option<(f64, f64)>) {
+    let mut child = program(text)
         .args(["serve", "--port", "0", "--mcp-enabled", "--toolsets", "text", "--kb-file", text])
         .args(flags)
         .stdout(Stdio::null())
