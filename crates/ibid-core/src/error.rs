@@ -14,7 +14,10 @@ use crate::{
 
 /// From storage.
 pub(crate) fn store(error: StoreError) -> Error {
-    tracing::warn!(code = store_code(&error).as_str(), "storage failed");
+    // That nothing was indexed yet is how every knowledge base begins.
+    if !matches!(error, StoreError::Missing) {
+        tracing::warn!(code = store_code(&error).as_str(), "storage failed");
+    }
     match error {
         StoreError::Busy => Error::new(ErrorCode::IndexBusy, "another process is writing to the index")
             .with_hint("try again in a moment"),

@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use ibid_api::Result;
+use ibid_api::{ContentHash, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Opened, Shared, lock};
@@ -40,9 +40,15 @@ struct Answering {
 #[serde(rename_all = "snake_case")]
 enum Origin {
     Builtin,
-    Local { path: PathBuf },
-    // Without the key, which is kept nowhere but in the configuration.
-    Endpoint { url: String, allow_private_network: bool, query_prefix: String, passage_prefix: String },
+    Local {
+        path: PathBuf,
+    },
+    /// Neither the key nor the address, which may hold one: both are kept nowhere but in the configuration.
+    Endpoint {
+        address: ContentHash,
+        query_prefix: String,
+        passage_prefix: String,
+    },
 }
 
 impl Answering {
@@ -52,8 +58,7 @@ impl Answering {
             EmbeddingConfig::Builtin => Origin::Builtin,
             EmbeddingConfig::Local(path) => Origin::Local { path: path.clone() },
             EmbeddingConfig::Endpoint(endpoint) => Origin::Endpoint {
-                url: endpoint.url.clone(),
-                allow_private_network: endpoint.allow_private_network,
+                address: ContentHash::of(endpoint.url.as_bytes()),
                 query_prefix: endpoint.query_prefix.clone(),
                 passage_prefix: endpoint.passage_prefix.clone(),
             },
@@ -61,34 +66,23 @@ impl Answering {
         Some(Self { model: embedder.model().to_owned(), dimensions: embedder.dimensions(), origin })
     }
 
-    /// Whether it may be asked while another model is configured. A server that the configuration no longer
-    /// names is not spoken to.
-    fn may_stand_in_for(&self, configured: &EmbeddingConfig) -> bool {
+    /// What to open to get it while another model is configured. A server that the configuration names no
+    /// more is not spoken to.
+    fn config(&self, configured: &EmbeddingConfig) -> Option<EmbeddingConfig> {
         match (&self.origin, configured) {
-            (Origin::Endpoint { url, .. }, EmbeddingConfig::Endpoint(named)) => named.url == *url,
-            (Origin::Endpoint { .. }, _) => false,
-            _ => true,
-        }
-    }
-
-    /// What to open to get it; `configured` may know the key of the same endpoint.
-    fn config(&self, configured: &EmbeddingConfig) -> EmbeddingConfig {
-        match &self.origin {
-            Origin::Builtin => EmbeddingConfig::Builtin,
-            Origin::Local { path } => EmbeddingConfig::Local(path.clone()),
-            Origin::Endpoint { url, allow_private_network, query_prefix, passage_prefix } => {
-                let key = match configured {
-                    EmbeddingConfig::Endpoint(same) if same.url == *url => same.key.clone(),
-                    _ => None,
-                };
-                EmbeddingConfig::Endpoint(EndpointConfig {
-                    key,
-                    allow_private_network: *allow_private_network,
+            (Origin::Builtin, _) => Some(EmbeddingConfig::Builtin),
+            (Origin::Local { path }, _) => Some(EmbeddingConfig::Local(path.clone())),
+            (Origin::Endpoint { address, query_prefix, passage_prefix }, EmbeddingConfig::Endpoint(same))
+                if *address == ContentHash::of(same.url.as_bytes()) =>
+            {
+                Some(EmbeddingConfig::Endpoint(EndpointConfig {
+                    model: self.model.clone(),
                     query_prefix: query_prefix.clone(),
                     passage_prefix: passage_prefix.clone(),
-                    ..EndpointConfig::new(url, &self.model)
-                })
+                    ..same.clone()
+                }))
             }
+            (Origin::Endpoint { .. }, _) => None,
         }
     }
 }
@@ -139,9 +133,9 @@ impl Shared {
             None => true,
         };
         if let Some(answering) = answering.filter(|_| waits)
-            && answering.may_stand_in_for(&self.config.embedding)
             && configured.as_ref().is_none_or(|embedder| embedder.model() != answering.model)
-            && let Ok(Some(before)) = embed::open(&answering.config(&self.config.embedding))
+            && let Some(config) = answering.config(&self.config.embedding)
+            && let Ok(Some(before)) = embed::open(&config)
             // A folder may hold another model by now.
             && before.model() == answering.model
         {
@@ -196,5 +190,27 @@ impl Embedder for Unusable {
 
     fn fertility(&self, _text: &str) -> Option<f32> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_stands_in_only_while_the_configuration_names_it() {
+        let endpoint = |url: &str, model: &str| {
+            let mut endpoint = EndpointConfig::new(url, model);
+            endpoint.key = Some("marked-key".to_owned());
+            EmbeddingConfig::Endpoint(endpoint)
+        };
+        let before = endpoint("http://127.0.0.1:9/v1?key=marked-key", "old");
+        let embedder = embed::open(&before).unwrap().unwrap();
+        let answering = Answering::of(&before, embedder.as_ref()).unwrap();
+        assert!(!serde_json::to_string(&answering).unwrap().contains("marked-key"));
+        assert_eq!(answering.config(&endpoint("http://127.0.0.1:9/v1?key=marked-key", "new")), Some(before));
+        for other in [endpoint("http://127.0.0.1:9/v2", "old"), EmbeddingConfig::Builtin] {
+            assert_eq!(answering.config(&other), None, "{other:?}");
+        }
     }
 }

@@ -229,7 +229,7 @@ async fn clone(context: &Context, arguments: &CloneArguments) -> Outcome {
     // A path is meant from here; git runs elsewhere.
     let local = here.join(&repository);
     let repository = match local.to_str() {
-        Some(local) if !repository.contains("://") && here.join(&repository).is_dir() => local.to_owned(),
+        Some(path) if !repository.contains("://") && local.is_dir() => path.to_owned(),
         _ => repository,
     };
     let request = CloneRequest {

@@ -7,6 +7,7 @@ use crate::store::{LinkWrite, Store};
 
 pub(super) const ALL: &[Check] = &[
     ("names are stems, titles and aliases", names_are_stems_titles_and_aliases),
+    ("names are found whatever their case, and beside their beginnings", names_are_found_beside_beginnings),
     ("links lead to the one document they name", links_lead_to_the_one_document),
     ("links are followed backwards", links_are_followed_backwards),
     ("links follow what changes", links_follow_what_changes),
@@ -29,6 +30,28 @@ fn names_are_stems_titles_and_aliases(store: &dyn Store) {
     check("Also", &ids[..1]);
     check("note", &[]);
     check("x/Note", &[]);
+}
+
+fn names_are_found_beside_beginnings(store: &dyn Store) {
+    let ids = store_all(
+        store,
+        vec![
+            document("a.md", "Publish Pod", &["x"]),
+            document("b.md", "Pod", &["x"]).aliases(&["Hull"]),
+            document("c.md", "Zebra", &["x"]),
+            document("d/Same.md", "D", &["x"]),
+            document("e/Same.md", "E", &["x"]),
+        ],
+    );
+    let check = |names: &[&str], most: usize, want: &[DocumentId]| {
+        assert_eq!(store.called(names, most).unwrap(), want, "{names:?}");
+    };
+    // Nothing is called "publish", and something begins like that; nothing begins like "quick".
+    check(&["publish", "publish pod", "publish pod quick", "pod", "pod quick"], 5, &ids[..2]);
+    check(&["quick", "quick zebra", "ZEBRA"], 5, &ids[2..3]);
+    check(&["hull"], 5, &ids[1..2]);
+    check(&["same"], 5, &ids[3..]);
+    check(&["same"], 1, &[]);
 }
 
 /// Where the links of a document lead, by path.
