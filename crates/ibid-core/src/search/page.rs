@@ -34,11 +34,11 @@ pub(super) fn build(
         for candidate in part {
             // A document that vanished between the two reads is not a hit any more.
             let Some(document) = known.get(&candidate.chunk.document) else { continue };
-            let chunk = chunks.get(&candidate.chunk);
-            if page.repeats(candidate, chunk) || page.hits.len() >= wanted {
+            let passage = chunks.get(&candidate.chunk).map(|chunk| (chunk, identity(&chunk.text)));
+            if page.repeats(candidate, passage) || page.hits.len() >= wanted {
                 continue;
             }
-            page.take(candidate, document, chunk, query, request, reason);
+            page.take(candidate, document, passage, query, request, reason);
         }
     }
     Ok(page.hits.into_iter().skip(request.offset as usize).collect())
@@ -76,7 +76,7 @@ impl Page {
         &mut self,
         candidate: &Ranked,
         document: &DocumentSummary,
-        chunk: Option<&StoredChunk>,
+        passage: Option<(&StoredChunk, u64)>,
         query: &ParsedQuery,
         request: &SearchRequest,
         reason: MatchReason,
@@ -86,9 +86,10 @@ impl Page {
             return;
         }
         *shown += 1;
-        if let Some(chunk) = chunk {
-            self.texts.insert(identity(&chunk.text), self.hits.len());
+        if let Some((_, identity)) = passage {
+            self.texts.insert(identity, self.hits.len());
         }
+        let chunk = passage.map(|(chunk, _)| chunk);
         let language = Language::from_code(document.language.as_deref());
         let sought = self.sought.entry(language).or_insert_with(|| Sought::new(&query.words, language));
         self.hits.push(Hit {
@@ -108,9 +109,9 @@ impl Page {
     }
 
     /// Counts a passage whose text is already shown; tells whether it was one.
-    fn repeats(&mut self, candidate: &Ranked, chunk: Option<&StoredChunk>) -> bool {
-        let Some(chunk) = chunk else { return false };
-        let Some(&shown) = self.texts.get(&identity(&chunk.text)) else { return false };
+    fn repeats(&mut self, candidate: &Ranked, passage: Option<(&StoredChunk, u64)>) -> bool {
+        let Some((_, identity)) = passage else { return false };
+        let Some(&shown) = self.texts.get(&identity) else { return false };
         let hit = &mut self.hits[shown];
         if hit.document.id != candidate.chunk.document {
             hit.duplicates += 1;

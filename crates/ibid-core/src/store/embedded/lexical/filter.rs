@@ -40,6 +40,11 @@ pub(super) fn conditions(filter: &Filter, fields: Fields) -> Vec<Box<dyn Query>>
     conditions
 }
 
+/// Whether these documents are looked up one by one.
+pub(super) fn are_few(documents: &RoaringTreemap) -> bool {
+    documents.len() <= LOOKED_UP
+}
+
 /// Entries of these documents.
 pub(super) fn among(documents: &Arc<RoaringTreemap>, fields: Fields) -> Box<dyn Query> {
     match documents.len() {

@@ -7,6 +7,7 @@ mod filter;
 mod index;
 mod query;
 mod search;
+mod sums;
 mod terms;
 mod tokens;
 mod weights;

@@ -13,6 +13,7 @@ use super::{
     fields::Fields,
     filter,
     index::Loaded,
+    sums::{ScoredTerm, Sums},
     terms::beginning_with,
     weights::Weights,
     words::{Counted, phrases, stems_by_word, words},
@@ -24,9 +25,6 @@ use crate::{
 
 /// Of a long text, this many terms of each view are looked for: the rarest for how often they appear.
 const MOST_TERMS: usize = 48;
-/// Skipping what cannot be among the best pays for this many terms; with more, keeping them in order costs
-/// more than it saves.
-const FEW_TERMS: usize = 8;
 /// A prefix stands for at most this many words.
 const PREFIX_WORDS: usize = 50;
 
@@ -38,6 +36,8 @@ pub(super) enum Plan {
     All(Box<dyn Query>),
     /// Matches have scores.
     Scored(Box<dyn Query>),
+    /// Matches have scores, and no term is asked for more than another.
+    Sums(Sums),
 }
 
 /// Turns a query into a plan; `documents` are those that pass its path globs.
@@ -52,10 +52,9 @@ pub(super) fn plan(
     for clause in &query.clauses {
         parts.clause(clause, &languages)?;
     }
-    let mut conditions = filter::conditions(&query.filter, loaded.fields);
-    conditions.extend(documents.map(|documents| filter::among(documents, loaded.fields)));
+    let conditions = filter::conditions(&query.filter, loaded.fields);
     let asks_for_words = query.clauses.iter().any(|clause| !matches!(clause, Clause::Not(_)));
-    Ok(parts.assemble(conditions, asks_for_words))
+    Ok(parts.assemble(conditions, documents, asks_for_words))
 }
 
 /// The languages of the query and of the texts, each once.
@@ -78,7 +77,7 @@ struct Parts<'a> {
     fields: Fields,
     weights: &'a Weights,
     /// Each adds to the score.
-    scored: Vec<Box<dyn Query>>,
+    scored: Vec<ScoredTerm>,
     /// All must match.
     required: Vec<Box<dyn Query>>,
     /// None may match.
@@ -208,33 +207,41 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    fn assemble(self, conditions: Vec<Box<dyn Query>>, asks_for_words: bool) -> Plan {
-        let nothing_to_find = self.scored.is_empty() && self.required.is_empty();
+    fn assemble(
+        self,
+        mut conditions: Vec<Box<dyn Query>>,
+        documents: Option<&Arc<RoaringTreemap>>,
+        asks_for_words: bool,
+    ) -> Plan {
+        let Self { fields, scored, required, excluded, .. } = self;
+        let nothing_to_find = scored.is_empty() && required.is_empty();
         if asks_for_words && nothing_to_find {
             return Plan::Nothing;
         }
-        let unrestricted = conditions.is_empty() && self.excluded.is_empty();
-        let scored = self.scored.into_iter().map(|query| (Occur::Should, query));
-        let few = scored.len() <= FEW_TERMS;
-        if self.required.is_empty() && unrestricted && asks_for_words && few {
-            // Nothing but terms: the index skips what cannot be among the best.
-            return Plan::Scored(Box::new(BooleanQuery::new(scored.collect())));
+        if required.is_empty() && !scored.is_empty() {
+            let (few, many) = match documents {
+                Some(documents) if filter::are_few(documents) => (Some(documents), None),
+                documents => (None, documents),
+            };
+            conditions.extend(few.map(|documents| filter::among(documents, fields)));
+            return Plan::Sums(Sums { terms: scored, conditions, excluded, documents: many.cloned() });
         }
+        conditions.extend(documents.map(|documents| filter::among(documents, fields)));
         let mut all: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         if nothing_to_find {
             all.push((Occur::Must, Box::new(AllQuery)));
-        } else if self.required.is_empty() {
-            all.push((Occur::Must, Box::new(BooleanQuery::new(scored.collect()))));
-        } else {
-            all.extend(self.required.into_iter().map(|query| (Occur::Must, query)));
-            all.extend(scored);
         }
+        all.extend(required.into_iter().map(|query| (Occur::Must, query)));
+        all.extend(scored.into_iter().map(|scored| {
+            let query = TermQuery::new(scored.term, IndexRecordOption::WithFreqs);
+            (Occur::Should, boosted(Box::new(query), scored.weight))
+        }));
         all.extend(
             conditions
                 .into_iter()
                 .map(|query| (Occur::Must, Box::new(ConstScoreQuery::new(query, 0.0)) as Box<dyn Query>)),
         );
-        all.extend(self.excluded.into_iter().map(|query| (Occur::MustNot, query)));
+        all.extend(excluded.into_iter().map(|query| (Occur::MustNot, query)));
         let query = Box::new(BooleanQuery::new(all));
         if nothing_to_find { Plan::All(query) } else { Plan::Scored(query) }
     }
@@ -244,8 +251,8 @@ fn term_query(field: Field, term: &str) -> Box<dyn Query> {
     Box::new(TermQuery::new(Term::from_field_text(field, term), IndexRecordOption::WithFreqs))
 }
 
-fn scored_term(field: Field, term: &str, weight: f32) -> Option<Box<dyn Query>> {
-    (weight > 0.0).then(|| boosted(term_query(field, term), weight))
+fn scored_term(field: Field, term: &str, weight: f32) -> Option<ScoredTerm> {
+    (weight > 0.0).then(|| ScoredTerm { term: Term::from_field_text(field, term), weight })
 }
 
 fn boosted(query: Box<dyn Query>, weight: f32) -> Box<dyn Query> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ibid_api::{ChunkRef, DocumentId};
 use roaring::RoaringTreemap;
 use tantivy::{
-    DocAddress, Order, Searcher,
+    DocAddress, Order, Score, Searcher,
     collector::{TopDocs, sort_key::SortByStaticFastValue},
     query::Query,
 };
@@ -40,17 +40,25 @@ pub(in super::super) fn search(
     let mut found = match plan(query, documents, loaded, weights)? {
         Plan::Nothing => Vec::new(),
         Plan::All(query) => in_order(&loaded.searcher, &*query, wanted)?,
-        Plan::Scored(query) => best(&loaded.searcher, &*query, wanted)?,
+        Plan::Scored(query) => best(&loaded.searcher, wanted, |limit| {
+            loaded.searcher.search(&*query, &TopDocs::with_limit(limit).order_by_score())
+        })?,
+        Plan::Sums(sums) => best(&loaded.searcher, wanted, |limit| sums.best(&loaded.searcher, limit))?,
     };
     found.retain(|candidate| query.without_document != Some(candidate.chunk.document));
     found.truncate(query.limit);
     Ok(found)
 }
 
-fn best(searcher: &Searcher, query: &dyn Query, wanted: usize) -> tantivy::Result<Vec<Candidate>> {
+/// The best by score, in an order that does not depend on the index.
+fn best(
+    searcher: &Searcher,
+    wanted: usize,
+    find: impl Fn(usize) -> tantivy::Result<Vec<(Score, DocAddress)>>,
+) -> tantivy::Result<Vec<Candidate>> {
     let mut fetch = wanted + SPARE;
     loop {
-        let found = searcher.search(query, &TopDocs::with_limit(fetch).order_by_score())?;
+        let found = find(fetch)?;
         let cut = found.get(wanted - 1).map(|(score, _)| rounded(*score));
         let tie_goes_on =
             found.len() == fetch && cut.is_some() && cut == found.last().map(|(score, _)| rounded(*score));
