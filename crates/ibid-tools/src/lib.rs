@@ -23,7 +23,7 @@ pub use select::Selection;
 pub use spec::{Effect, Envelope, ErrorStyle, Method, RawAnswer, Route, Spec, UnknownArguments};
 pub use suggest::nearest;
 pub use table::{MAX_INSTRUCTIONS, ToolTable};
-pub use toolset::{Builder, Failure, FailureKind, Tool, Toolset};
+pub use toolset::{Builder, Failure, FailureKind, LazySchema, Tool, Toolset};
 
 /// A JSON object; field order is kept.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

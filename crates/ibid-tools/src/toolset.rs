@@ -1,6 +1,9 @@
 //! A toolset: a table of tools with one contract, and the builder that makes it from functions.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use ibid_api::{Error, ErrorCode, Result};
@@ -64,14 +67,20 @@ struct Style {
 
 type Run = Box<dyn Fn(Value, Call) -> BoxFuture<'static, Result<Value>> + Send + Sync>;
 
+/// A schema that is made when somebody first looks at it: a server can say who it is without any.
+pub type LazySchema = LazyLock<Arc<JsonObject>, Box<dyn FnOnce() -> Arc<JsonObject> + Send>>;
+
+/// Makes the schema of a type.
+type SchemaOf = fn() -> Result<JsonObject, schema::SchemaError>;
+
 /// One tool: what the table says, both schemas, and the function.
 pub struct Tool {
     /// What the table says.
     pub spec: Spec,
     /// Schema of the arguments.
-    pub input: Arc<JsonObject>,
+    pub input: LazySchema,
     /// Schema of the reply.
-    pub output: Arc<JsonObject>,
+    pub output: LazySchema,
     style: Style,
     run: Run,
 }
@@ -141,8 +150,8 @@ impl Tool {
             "name": self.spec.name,
             "title": self.spec.title,
             "description": self.spec.about,
-            "inputSchema": *self.input,
-            "outputSchema": *self.output,
+            "inputSchema": **self.input,
+            "outputSchema": **self.output,
             "annotations": self.spec.annotations(),
         })
     }
@@ -196,7 +205,7 @@ impl Toolset {
 pub struct Builder<S> {
     state: S,
     style: Style,
-    tools: Vec<(Spec, JsonObject, JsonObject, Run)>,
+    tools: Vec<(Spec, SchemaOf, SchemaOf, Run)>,
 }
 
 impl<S> fmt::Debug for Builder<S> {
@@ -241,7 +250,8 @@ impl<S: Clone + Send + Sync + 'static> Builder<S> {
     ///
     /// # Panics
     /// If a type has no schema every client takes (it contains itself, or is not a struct), or an example is
-    /// not a JSON object: a defect in the table, found by the first test that builds it.
+    /// not a JSON object: a defect in the table, found by the first test that builds it. Programs built for
+    /// release look at a schema when they first need it.
     pub fn tool<I, O, F, Fut>(self, spec: Spec, function: F) -> Self
     where
         I: DeserializeOwned + JsonSchema,
@@ -264,11 +274,9 @@ impl<S: Clone + Send + Sync + 'static> Builder<S> {
         Fut: Future<Output = Result<O>> + Send + 'static,
     {
         let name = spec.name;
-        let input = schema::input::<I>().unwrap_or_else(|error| panic!("input of `{name}`: {error}"));
-        let output = schema::output::<O>().unwrap_or_else(|error| panic!("output of `{name}`: {error}"));
         for example in spec.examples {
-            let is_object = serde_json::from_str::<JsonObject>(example).is_ok();
-            assert!(is_object, "example of `{name}` is not a JSON object: {example}");
+            let is_object = || serde_json::from_str::<JsonObject>(example).is_ok();
+            debug_assert!(is_object(), "example of `{name}` is not a JSON object: {example}");
         }
         let state = self.state.clone();
         let run: Run = Box::new(move |arguments, call| {
@@ -288,7 +296,7 @@ impl<S: Clone + Send + Sync + 'static> Builder<S> {
             }
             .boxed()
         });
-        self.tools.push((spec, input, output, run));
+        self.tools.push((spec, schema::input::<I>, schema::output::<O>, run));
         self
     }
 
@@ -298,18 +306,34 @@ impl<S: Clone + Send + Sync + 'static> Builder<S> {
     /// If failures have no room in a reply: see [`ErrorStyle::ToolResult`].
     pub fn finish(self) -> Toolset {
         let style = self.style;
-        let tools = self.tools.into_iter().map(|(spec, mut input, mut output, run)| {
-            if style.errors == ErrorStyle::ToolResult {
-                let name = spec.name;
-                schema::with_error(&mut output).unwrap_or_else(|error| panic!("output of `{name}`: {error}"));
+        let tools = self.tools.into_iter().map(|(spec, input, output, run)| {
+            let name = spec.name;
+            let input = LazySchema::new(Box::new(move || input_schema(name, input, style)));
+            let output = LazySchema::new(Box::new(move || output_schema(name, output, style)));
+            if cfg!(debug_assertions) {
+                LazyLock::force(&input);
+                LazyLock::force(&output);
             }
-            if style.unknown == UnknownArguments::Refuse {
-                schema::close(&mut input);
-            }
-            Arc::new(Tool { spec, input: Arc::new(input), output: Arc::new(output), style, run })
+            Arc::new(Tool { spec, input, output, style, run })
         });
         Toolset { style, tools: tools.collect() }
     }
+}
+
+fn input_schema(name: &str, of_type: SchemaOf, style: Style) -> Arc<JsonObject> {
+    let mut schema = of_type().unwrap_or_else(|error| panic!("input of `{name}`: {error}"));
+    if style.unknown == UnknownArguments::Refuse {
+        schema::close(&mut schema);
+    }
+    Arc::new(schema)
+}
+
+fn output_schema(name: &str, of_type: SchemaOf, style: Style) -> Arc<JsonObject> {
+    let mut schema = of_type().unwrap_or_else(|error| panic!("output of `{name}`: {error}"));
+    if style.errors == ErrorStyle::ToolResult {
+        schema::with_error(&mut schema).unwrap_or_else(|error| panic!("output of `{name}`: {error}"));
+    }
+    Arc::new(schema)
 }
 
 #[cfg(test)]

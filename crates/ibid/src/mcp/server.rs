@@ -1,6 +1,11 @@
 //! The table as an MCP server: what it declares, lists and calls.
 
-use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use futures_util::FutureExt;
 use ibid_tools::{Call, Cancelled, Failure, Progress, ProgressSink, Selection, Tool as TableTool, ToolTable};
@@ -27,7 +32,8 @@ const LIST_TTL_MS: u64 = 3_600_000;
 #[derive(Debug, Clone)]
 pub(super) struct Server {
     table: Arc<ToolTable>,
-    listed: Arc<Vec<Tool>>,
+    /// Made for the first client that asks: not every one does, and each waits for the answer to `initialize`.
+    listed: Arc<OnceLock<Vec<Tool>>>,
     call_deadline: Duration,
     fixtures: bool,
 }
@@ -35,8 +41,11 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn new(table: Arc<ToolTable>, options: &McpOptions) -> Self {
         let fixtures = options.conformance_fixtures;
-        let listed = Arc::new(list(&table, fixtures));
-        Self { table, listed, call_deadline: options.call_deadline, fixtures }
+        Self { table, listed: Arc::default(), call_deadline: options.call_deadline, fixtures }
+    }
+
+    fn listed(&self) -> &[Tool] {
+        self.listed.get_or_init(|| list(&self.table, self.fixtures))
     }
 
     /// The tools this request may see: all of the table, or fewer if its headers say so.
@@ -131,7 +140,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.listed.iter().find(|tool| tool.name == name).cloned()
+        self.listed().iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn list_tools(
@@ -145,7 +154,7 @@ impl ServerHandler for Server {
         }
         let tools = match selection(&context) {
             Some(selection) => list(&self.table.select(&selection), self.fixtures),
-            None => self.listed.to_vec(),
+            None => self.listed().to_vec(),
         };
         let mut result = ListToolsResult::with_all_items(tools);
         if is_modern(&context) {

@@ -14,11 +14,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::{McpOptions, server, transport::LineTransport};
 
+/// Threads that read, dispatch and write.
+const WORKERS: usize = 2;
+
 /// Serves the table until input ends or a signal arrives, on a runtime of its own.
 ///
 /// Nothing but protocol is written to standard output.
 pub fn run(table: ToolTable, options: &McpOptions) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    // One client: its messages keep no more threads busy, and calls do their work on threads of their own.
+    let runtime = runtime.worker_threads(WORKERS).enable_all().build().map_err(|error| {
         tracing::error!(%error, "no runtime");
         Error::new(ErrorCode::Internal, "the server could not start its threads")
     })?;
