@@ -32,6 +32,13 @@ pub fn tells_wrong_keys_from_missing(config: &Config) -> bool {
     asked > 0 && asked == config.values.toolsets.len()
 }
 
+/// Whether anything that is served asks the knowledge base. The `text` toolset reads its own file, so a server of
+/// it alone neither indexes nor watches a folder.
+pub fn needs_knowledge_base(config: &Config) -> bool {
+    let toolsets = &config.values.toolsets;
+    toolsets.is_empty() || toolsets.iter().any(|name| name != "text")
+}
+
 /// Whether the routes of the vault's HTTP interface that are no tools are served.
 pub fn serves_vault(config: &Config) -> bool {
     let toolsets = &config.values.toolsets;

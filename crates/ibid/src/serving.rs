@@ -2,12 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ibid_api::{Engine, ErrorCode, IndexRequest, IndexScope, Result};
+use ibid_api::{Engine, Error, ErrorCode, IndexRequest, IndexScope, Result};
 use ibid_core::{
     ingest::Silent,
     source::WatchHandle,
     sync::{SyncConfig, Syncer},
 };
+use ibid_tools::vault;
 use tokio::sync::Notify;
 
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
     assemble::{self, KnowledgeBase},
     config::{Config, SyncValues, place::Place},
     http::vault::Webhook,
+    profile,
 };
 
 /// Texts without a meaning are looked for this often, although nobody said that there are any: another process
@@ -34,20 +36,17 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Opens the knowledge base. One that is not configured is served as absent: a server starts anyway.
+    /// Opens the knowledge base if anything served asks it. One that is not configured is served as absent: a
+    /// server starts anyway.
     pub fn open(config: &Config) -> Result<Self> {
+        if !profile::needs_knowledge_base(config) {
+            return Ok(Self::absent(vault::not_configured()));
+        }
         let place = match config.place() {
             Ok(place) => place,
             Err(error) if error.code == ErrorCode::VaultNotConfigured => {
                 tracing::warn!(code = error.code.as_str(), "no knowledge base is configured");
-                let engine = Arc::new(AbsentEngine::new(error));
-                return Ok(Self {
-                    engine,
-                    syncer: None,
-                    indexed: Arc::default(),
-                    base: None,
-                    watching: None,
-                });
+                return Ok(Self::absent(error));
             }
             Err(error) => return Err(error),
         };
@@ -58,6 +57,11 @@ impl Serving {
         let may_pull = sync.is_configured() && !config.values.read_only;
         let syncer = may_pull.then(|| Arc::new(Syncer::new(sync, engine.clone())));
         Ok(Self { engine, syncer, indexed: Arc::default(), base: Some(base), watching: None })
+    }
+
+    fn absent(error: Error) -> Self {
+        let engine = Arc::new(AbsentEngine::new(error));
+        Self { engine, syncer: None, indexed: Arc::default(), base: None, watching: None }
     }
 
     /// Indexes what was never indexed, so that a server has answers from its first request on.

@@ -9,7 +9,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{Home, Pipes};
+use crate::{
+    harness::{Home, Pipes, Server},
+    sandbox::Sandbox,
+};
 
 struct Base {
     _folder: tempfile::TempDir,
@@ -205,4 +208,20 @@ fn the_log_tells_success_from_failure_without_naming_the_file() {
     let pipes = base.serve();
     pipes.log.wait_for("knowledge base unavailable");
     assert!(!pipes.log.text().contains(base.file.to_str().unwrap()));
+}
+
+#[test]
+fn a_server_of_this_toolset_alone_leaves_the_folder_it_starts_in_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("note.md", "# A note that nobody asked to index");
+    sandbox.write("kb.txt", "Grafana");
+    let serve = |toolsets: &str| {
+        let command =
+            sandbox.command(&["serve", "--port", "0", "--toolsets", toolsets, "--kb-file", "kb.txt"]);
+        Server::of(command).unwrap()
+    };
+    drop(serve("text"));
+    assert!(!sandbox.data().exists());
+    drop(serve("text,vault"));
+    assert!(sandbox.data().exists());
 }
