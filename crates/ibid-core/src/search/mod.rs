@@ -42,8 +42,9 @@ pub const MAX_LIMIT: u32 = 1_000;
 const LEG_DEPTH: usize = 100;
 /// Query vectors kept for the next time the same question is asked.
 const CACHED_QUERIES: usize = 256;
-/// The legs agree on nothing below this share of texts with an embedding; words decide alone.
-const MIN_EMBEDDED_SHARE: f64 = 0.02;
+/// Below this share of texts with an embedding, words decide alone: the few that have one would pass better
+/// texts for no other reason.
+const MIN_EMBEDDED_SHARE: f64 = 0.5;
 
 /// Answers searches over one store.
 pub struct Searcher {
