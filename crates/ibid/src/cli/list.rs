@@ -10,7 +10,10 @@ use super::{
     search::{Format, OutputArguments},
     time::{bytes, local},
 };
-use crate::ui::{table::Table, text::safe};
+use crate::ui::{
+    table::{PATH, Table},
+    text::safe,
+};
 
 /// List documents, by path.
 #[derive(Debug, Args)]
@@ -51,9 +54,9 @@ pub(super) async fn run(arguments: &ListArguments, context: &Context) -> Outcome
     }
     let several = knowledge.place.sources.len() > 1;
     let mut table = if several {
-        Table::new(&["path", "title", "kind", "size", "changed", "source"])
+        Table::new(&[PATH, "title", "kind", "size", "changed", "source"])
     } else {
-        Table::new(&["path", "title", "kind", "size", "changed"])
+        Table::new(&[PATH, "title", "kind", "size", "changed"])
     };
     for document in &page.items {
         let cells = [

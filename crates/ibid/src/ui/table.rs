@@ -4,8 +4,11 @@ use std::fmt::Write as _;
 
 use super::{
     printer::FAINT,
-    text::{shorten, width},
+    text::{shorten, shorten_path, width},
 };
+
+/// Heading of a column of paths.
+pub const PATH: &str = "path";
 
 /// A table whose columns are as wide as their widest cell; the last one takes what is left.
 #[derive(Debug, Default)]
@@ -46,26 +49,27 @@ impl Table {
         let mut text = String::new();
         let head: Vec<_> = self.head.iter().map(|cell| (*cell).to_owned()).collect();
         if self.head.iter().any(|cell| !cell.is_empty()) {
-            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", line(&head, &widths));
+            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", self.line(&head, &widths));
         }
         for row in &self.rows {
-            text.push_str(&line(row, &widths));
+            text.push_str(&self.line(row, &widths));
             text.push('\n');
         }
         text
     }
-}
 
-fn line(cells: &[String], widths: &[usize]) -> String {
-    let mut text = String::new();
-    for (column, cell) in cells.iter().enumerate() {
-        let cell = shorten(cell, widths[column]);
-        text.push_str(&cell);
-        if column + 1 < cells.len() {
-            text.push_str(&" ".repeat(widths[column] - width(&cell) + 2));
+    fn line(&self, cells: &[String], widths: &[usize]) -> String {
+        let mut text = String::new();
+        for (column, cell) in cells.iter().enumerate() {
+            let shorten = if self.head[column] == PATH { shorten_path } else { shorten };
+            let cell = shorten(cell, widths[column]);
+            text.push_str(&cell);
+            if column + 1 < cells.len() {
+                text.push_str(&" ".repeat(widths[column] - width(&cell) + 2));
+            }
         }
+        text.trim_end().to_owned()
     }
-    text.trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -75,6 +75,23 @@ pub fn shorten(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(short)
 }
 
+/// The path cut to so many columns. Its end tells it from its neighbours, so its beginning goes.
+pub fn shorten_path(path: &str, columns: usize) -> Cow<'_, str> {
+    if width(path) <= columns {
+        return Cow::Borrowed(path);
+    }
+    let mut used = 1;
+    let mut start = path.len();
+    for (at, character) in path.char_indices().rev() {
+        used += char_width(character);
+        if used > columns {
+            break;
+        }
+        start = at;
+    }
+    Cow::Owned(format!("…{}", &path[start..]))
+}
+
 /// Byte ranges of lines no wider than so many columns, broken at spaces where possible.
 pub fn wrap(text: &str, columns: usize) -> Vec<std::ops::Range<usize>> {
     let mut lines = Vec::new();
@@ -131,5 +148,8 @@ mod tests {
         assert_eq!(shorten("hello", 5), "hello");
         assert_eq!(shorten("hello!", 5), "hell…");
         assert_eq!(shorten("日本語", 4), "日…");
+        assert_eq!(shorten_path("a/b.md", 6), "a/b.md");
+        assert_eq!(shorten_path("docs/guide/b.md", 8), "…de/b.md");
+        assert_eq!(shorten_path("日本語", 4), "…語");
     }
 }
