@@ -14,6 +14,7 @@ mod freshness;
 pub mod ingest;
 pub mod lexical;
 pub mod parse;
+mod private;
 pub mod search;
 pub mod source;
 pub mod store;

@@ -11,6 +11,8 @@ use std::{
 use ibid_api::{Error, ErrorCode, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::private;
+
 const RECORD: &str = "sync.json";
 const LOCK: &str = "sync.lock";
 /// Between two looks at a lock that somebody else holds.
@@ -87,11 +89,7 @@ impl Ledger {
 pub(super) struct Turn(#[expect(dead_code, reason = "closing the file gives the turn back")] File);
 
 fn open_lock(folder: &Path) -> Result<File> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|_| unusable())?;
+    private::create_folder(folder).map_err(|_| unusable())?;
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     options.open(folder.join(LOCK)).map_err(|_| unusable())

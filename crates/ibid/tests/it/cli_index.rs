@@ -120,6 +120,7 @@ fn doctor_sees_a_data_folder_that_others_can_read() {
     let world = world();
     world.ok(&["index"]);
     let data = fs::read_dir(world.home().join(".local/share/ibid")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o700);
     fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
     let out = world.ok(&["doctor"]);
     assert!(out.contains("others on this machine can read it") && out.contains("fix: chmod 700"), "{out}");

@@ -26,6 +26,7 @@ use super::SourceRoot;
 use crate::{
     engine::{LocalEngine, now_ms},
     ingest::{Progress, Step},
+    private,
 };
 
 /// Events that may wait to be looked at; more of them mean looking at everything.
@@ -269,7 +270,7 @@ impl Watching {
     /// A folder of its own beside the index: nothing is ever written into a source.
     fn make_beat_folder(&self) -> Option<PathBuf> {
         let folder = self.engine.config().data_dir.join("watch");
-        fs::create_dir_all(&folder).ok()?;
+        private::create_folder(&folder).ok()?;
         fs::canonicalize(folder).ok()
     }
 

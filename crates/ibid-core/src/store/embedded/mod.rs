@@ -30,7 +30,6 @@ mod vectors;
 mod write;
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -56,6 +55,7 @@ use super::{
     Applied, Candidates, LexicalQuery, Pending, Store, StoreError, StoreResult, StoreSummary, StoredChunk,
     StoredDocument, StoredFile, StoredLink, VectorQuery, WriteBatch,
 };
+use crate::private;
 
 pub use lexical::Weights;
 
@@ -88,7 +88,7 @@ impl EmbeddedStore {
             if !may_create {
                 return Err(StoreError::Missing);
             }
-            fs::create_dir_all(directory).map_err(|problem| error::file(&problem))?;
+            private::create_folder(directory).map_err(|problem| error::file(&problem))?;
         }
         let access = if options.read_only { Access::Read } else { Access::Write };
         let (connections, mut connection) = Connections::open(directory, access)?;
