@@ -9,6 +9,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
@@ -106,7 +108,8 @@ pub(super) fn available() -> impl Iterator<Item = &'static Kernel> {
     #[cfg(target_arch = "x86_64")]
     let native = {
         let wide = std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma");
-        [wide.then_some(&avx2::KERNEL), Some(&sse2::KERNEL)]
+        let wider = wide && avx512::is_there();
+        [wider.then_some(&avx512::KERNEL), wide.then_some(&avx2::KERNEL), Some(&sse2::KERNEL)]
     };
     #[cfg(target_arch = "aarch64")]
     let native = [Some(&neon::KERNEL)];

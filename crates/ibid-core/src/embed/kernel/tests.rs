@@ -61,7 +61,7 @@ fn linear_layers_are_exact_in_every_kernel() {
         }
     };
     for kernel in available() {
-        for rows in [1, 2, 3, 5, 6, 7, 13, 97] {
+        for rows in [1, 2, 3, 5, 6, 7, 13, 16, 17, 33, 97] {
             check(kernel, rows, 32, 48, false);
         }
         check(kernel, 4, 384, 16, true);
@@ -100,6 +100,23 @@ fn products_agree_in_every_kernel() {
             check(kernel, count, depth);
         }
     }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn wide_kernels_give_the_same_products_to_the_last_bit() {
+    let number = |random: u64| (random % 2_001) as f32 / 1_000.0 - 1.0;
+    let (count, depth) = (35, 100);
+    let left: Vec<f32> = numbers(8).map(number).take(count * depth).collect();
+    let panel: Vec<f32> = numbers(9).map(number).take(depth * PANEL).collect();
+    let mut found: Vec<Vec<f32>> = Vec::new();
+    for kernel in available().filter(|kernel| kernel.name.starts_with("avx")) {
+        let mut out = vec![0.0; count * PANEL];
+        let left_rows = Rows { start: 0, stride: depth, count };
+        kernel.product(&left, left_rows, &panel, &mut out, Rows { start: 0, stride: PANEL, count });
+        found.push(out);
+    }
+    assert!(found.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
 #[test]
