@@ -21,8 +21,11 @@ use super::{
 };
 use crate::store::{Candidate, StoreResult, VectorQuery};
 
-/// The files know a score to about two digits: so many more than wanted are rescored.
+/// The files know a score to about two digits: so many more than wanted may be rescored.
 const SOME_MORE: usize = 40;
+/// What follows in the files is not rescored once it is this far behind the last that is wanted. Rounding to eight
+/// bits moves the score of a unit vector by a tenth of this.
+const BEHIND: f32 = 0.005;
 /// A score of the files that is further off than this belongs to another vector.
 const TOLERANCE: f32 = 0.1;
 
@@ -62,7 +65,7 @@ pub(super) fn with_files(
     let Ok(hits) = opened.index.nearest(&query.vector, slots.as_deref(), wanted) else { return Ok(None) };
     let model = embeddings::model(connection, &query.model)?;
     let mut best = Best { query, documents: documents.map(Arc::as_ref), heap: BinaryHeap::new() };
-    if !best.rescore(connection, model, &hits)? {
+    if !best.rescore(connection, model, opened, &hits)? {
         return Ok(None);
     }
     if state.generation > since {
@@ -160,30 +163,51 @@ impl Best<'_> {
     }
 
     /// Scores what the files found with the vectors of the record; `false` when the two contradict.
-    fn rescore(&mut self, connection: &Connection, model: i64, hits: &[Hit]) -> StoreResult<bool> {
-        let mut select = connection.prepare_cached(
-            "SELECT c.hash, e.vector FROM chunks c CROSS JOIN embeddings e ON e.hash = c.hash AND e.model = ?3
-             WHERE c.document = ?1 AND c.idx = ?2",
-        )?;
+    fn rescore(
+        &mut self,
+        connection: &Connection,
+        model: i64,
+        opened: &OpenedVectors,
+        hits: &[Hit],
+    ) -> StoreResult<bool> {
+        let mut vectors =
+            connection.prepare_cached("SELECT vector FROM embeddings WHERE hash = ?1 AND model = ?2")?;
+        let mut texts =
+            connection.prepare_cached("SELECT hash FROM chunks WHERE document = ?1 AND idx = ?2")?;
+        let mut confirmed = Vec::new();
         for hit in hits {
             let ChunkRef { document, index } = hit.key.chunk;
             if self.query.without_document == Some(document) {
                 continue;
             }
-            let mut rows = select.query(params![document.0, index, model])?;
-            let Some(row) = rows.next()? else { return Ok(false) };
-            let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-            let score = halves::dot(&self.query.vector, bytes);
-            let same = ContentHash::from_bytes(row.get(0)?) == hit.key.hash;
-            match score {
-                // A score that is no number is as far off as can be.
-                Some(score) if same && (score - hit.score).abs() <= TOLERANCE => {
-                    self.add(hit.key.chunk, score);
+            if self.is_full_above(hit.score + BEHIND) {
+                break;
+            }
+            if !opened.confirmed().contains(hit.slot) {
+                let mut rows = texts.query(params![document.0, index])?;
+                let Some(row) = rows.next()? else { return Ok(false) };
+                if ContentHash::from_bytes(row.get(0)?) != hit.key.hash {
+                    return Ok(false);
                 }
+                confirmed.push(hit.slot);
+            }
+            let mut rows = vectors.query(params![hit.key.hash.as_bytes(), model])?;
+            let Some(row) = rows.next()? else { return Ok(false) };
+            let bytes = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
+            match halves::dot(&self.query.vector, bytes) {
+                // A score that is no number is as far off as can be.
+                Some(score) if (score - hit.score).abs() <= TOLERANCE => self.add(hit.key.chunk, score),
                 _ => return Ok(false),
             }
         }
+        opened.confirmed().extend(confirmed);
         Ok(true)
+    }
+
+    /// Whether there are as many as wanted, all of them above this score.
+    fn is_full_above(&self, score: f32) -> bool {
+        self.heap.len() >= self.query.limit
+            && self.heap.peek().is_some_and(|Reverse(Ranked(last))| last.score > score)
     }
 
     fn into_list(self) -> Vec<Candidate> {

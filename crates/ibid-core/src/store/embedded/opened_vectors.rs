@@ -36,6 +36,8 @@ pub(super) struct OpenedVectors {
     stamp: Stamp,
     /// Filters and the rows that pass them.
     filters: Mutex<Vec<(Arc<RoaringTreemap>, Arc<RoaringBitmap>)>>,
+    /// Rows whose passage was seen to have their text. As long as its document does not change it keeps it.
+    confirmed: Mutex<RoaringBitmap>,
 }
 
 impl fmt::Debug for OpenedVectors {
@@ -90,7 +92,8 @@ impl Vectors {
             return Some(Arc::clone(opened));
         }
         let index = read(&directory, model)?;
-        let opened = Arc::new(OpenedVectors { index, stamp, filters: Mutex::default() });
+        let opened =
+            Arc::new(OpenedVectors { index, stamp, filters: Mutex::default(), confirmed: Mutex::default() });
         self.opened().insert(directory, Arc::clone(&opened));
         Some(opened)
     }
@@ -128,6 +131,11 @@ impl OpenedVectors {
     /// The last write that the files include.
     pub(super) fn generation(&self) -> Generation {
         Generation(self.index.generation())
+    }
+
+    /// Rows that need no look at the record any more to know that they belong to their passage.
+    pub(super) fn confirmed(&self) -> MutexGuard<'_, RoaringBitmap> {
+        self.confirmed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many texts waited when the files were written.

@@ -24,6 +24,8 @@ const OPEN_ATTEMPTS: usize = 8;
 pub(in super::super) struct Hit {
     /// What it stands for.
     pub(in super::super) key: RowKey,
+    /// Which row it is.
+    pub(in super::super) slot: u32,
     /// Nearly the cosine, to about two digits: rescore with the full vectors where it matters.
     pub(in super::super) score: f32,
 }
@@ -157,7 +159,7 @@ impl VectorIndex {
             scored.truncate(limit);
         }
         scored.sort_unstable_by(order);
-        Ok(scored.into_iter().map(|(score, slot)| Hit { key: self.entry(slot).0, score }).collect())
+        Ok(scored.into_iter().map(|(score, slot)| Hit { key: self.entry(slot).0, slot, score }).collect())
     }
 
     pub(super) fn into_head(self) -> Head {
