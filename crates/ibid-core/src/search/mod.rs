@@ -125,7 +125,7 @@ impl Searcher {
                 limit: depth,
             })?;
         }
-        let (meaning, weight) = self.meaning(parsed, mode, depth, &mut warnings)?;
+        let (meaning, weight) = self.meaning(parsed, mode, depth, lexical.list.is_empty(), &mut warnings)?;
         Ok(Legs { lexical, meaning, weight, warnings })
     }
 
@@ -135,6 +135,7 @@ impl Searcher {
         parsed: &ParsedQuery,
         mode: Option<Mode>,
         depth: usize,
+        words_found_nothing: bool,
         warnings: &mut Vec<Warning>,
     ) -> Result<(Option<Candidates>, f32), SearchError> {
         if mode == Some(Mode::Lexical) || parsed.words.trim().is_empty() {
@@ -153,20 +154,34 @@ impl Searcher {
         let Some(embedder) = &self.embedder else {
             return unavailable(warnings, "search by meaning is turned off; words were used", true);
         };
-        let vector = match self.query_vector(embedder.as_ref(), &parsed.words) {
-            Ok(vector) => vector,
-            Err(error) => {
-                tracing::warn!(%error, "the query could not be embedded");
-                return unavailable(warnings, "the embedding model does not work; words were used", false);
-            }
+        let weight = if mode == Some(Mode::Embedding) {
+            1.0
+        } else {
+            fusion::meaning_weight(embedder.fertility(&parsed.words), parsed.words.split_whitespace().count())
         };
-        let found = self.store.nearest(&VectorQuery {
-            model: embedder.model().to_owned(),
-            vector: vector.to_vec(),
-            filter: parsed.filter.clone(),
-            without_document: None,
-            limit: depth,
-        })?;
+        // Where the model sees only letters, words decide alone; there is nothing to look for.
+        let found = if weight <= 0.0 && !words_found_nothing {
+            Candidates::default()
+        } else {
+            let vector = match self.query_vector(embedder.as_ref(), &parsed.words) {
+                Ok(vector) => vector,
+                Err(error) => {
+                    tracing::warn!(%error, "the query could not be embedded");
+                    return unavailable(
+                        warnings,
+                        "the embedding model does not work; words were used",
+                        false,
+                    );
+                }
+            };
+            self.store.nearest(&VectorQuery {
+                model: embedder.model().to_owned(),
+                vector: vector.to_vec(),
+                filter: parsed.filter.clone(),
+                without_document: None,
+                limit: depth,
+            })?
+        };
         let missing = self.store.count_pending_embeddings(embedder.model())?;
         if missing > 0 {
             let total = self.store.summary()?.chunks.max(1);
@@ -177,11 +192,6 @@ impl Searcher {
             }
             warnings.push(incomplete(missing, total));
         }
-        let weight = if mode == Some(Mode::Embedding) {
-            1.0
-        } else {
-            fusion::meaning_weight(embedder.fertility(&parsed.words), parsed.words.split_whitespace().count())
-        };
         Ok((Some(found), weight))
     }
 
