@@ -47,34 +47,44 @@ struct Standard {
 }
 
 /// Only the best hundred of a list say what is usual for it.
-const USUAL: usize = 100;
+pub(super) const USUAL: usize = 100;
 
-fn standard(list: &[Candidate]) -> Standard {
+/// What is usual for the scores of a list, and for `absent` more that score nothing.
+fn standard(list: &[Candidate], absent: usize) -> Standard {
     let list = &list[..list.len().min(USUAL)];
-    let count = list.len().max(1) as f32;
+    let count = (list.len() + absent).max(1) as f32;
     let mean = list.iter().map(|c| c.score).sum::<f32>() / count;
-    let variance = list.iter().map(|c| (c.score - mean).powi(2)).sum::<f32>() / count;
+    let others = mean.powi(2) * absent as f32;
+    let variance = (list.iter().map(|c| (c.score - mean).powi(2)).sum::<f32>() + others) / count;
     let deviation = variance.sqrt().max(mean.abs() * 1e-3).max(1e-6);
-    let lowest = list.last().map_or(0.0, |c| (c.score - mean) / deviation);
+    let last = if absent > 0 { Some(0.0) } else { list.last().map(|c| c.score) };
+    let lowest = last.map_or(0.0, |score| (score - mean) / deviation);
     Standard { mean, deviation, lowest }
 }
 
-/// Joins the legs. Without meaning, words rank alone; without words, meaning does.
-pub(super) fn fuse(lexical: &[Candidate], meaning: Option<&[Candidate]>, weight: f32) -> Vec<Ranked> {
-    let legs: Vec<(&str, &[Candidate], f32)> = match meaning {
-        None => vec![("words", lexical, 1.0)],
-        Some(meaning) if lexical.is_empty() => vec![("meaning", meaning, 1.0)],
-        Some(meaning) => vec![("words", lexical, 1.0 - weight), ("meaning", meaning, weight)],
+/// Joins the legs. Without meaning, words rank alone; without words, meaning does. `absent` more texts could
+/// have been found and have none of the words.
+pub(super) fn fuse(
+    lexical: &[Candidate],
+    meaning: Option<&[Candidate]>,
+    weight: f32,
+    absent: usize,
+) -> Vec<Ranked> {
+    let legs: Vec<(&str, &[Candidate], f32, usize)> = match meaning {
+        None => vec![("words", lexical, 1.0, 0)],
+        Some(meaning) if lexical.is_empty() => vec![("meaning", meaning, 1.0, 0)],
+        Some(meaning) => vec![("words", lexical, 1.0 - weight, absent), ("meaning", meaning, weight, 0)],
     };
     let mut ranked: Vec<Ranked> = Vec::new();
     let mut places: HashMap<ChunkRef, usize> = HashMap::new();
     // What every candidate has before a leg speaks for it: the lowest value of each leg.
-    let floor: f32 = legs.iter().map(|(_, list, weight)| standard(list).lowest * weight).sum();
-    for (name, list, weight) in &legs {
+    let floor: f32 =
+        legs.iter().map(|(_, list, weight, absent)| standard(list, *absent).lowest * weight).sum();
+    for (name, list, weight, absent) in &legs {
         if *weight <= 0.0 {
             continue;
         }
-        let usual = standard(list);
+        let usual = standard(list, *absent);
         for (rank, candidate) in list.iter().enumerate() {
             let z = (candidate.score - usual.mean) / usual.deviation;
             let gain = (z - usual.lowest).max(0.0) * weight;
@@ -122,21 +132,30 @@ mod tests {
 
     #[test]
     fn words_alone_keep_their_order() {
-        assert_eq!(order(&fuse(&list(&[(3, 9.0), (1, 5.0), (2, 5.0)]), None, 0.5)), [3, 1, 2]);
+        assert_eq!(order(&fuse(&list(&[(3, 9.0), (1, 5.0), (2, 5.0)]), None, 0.5, 0)), [3, 1, 2]);
     }
 
     #[test]
     fn a_candidate_of_both_legs_beats_one_of_either() {
         let words = list(&[(1, 10.0), (2, 9.5), (3, 2.0)]);
         let meaning = list(&[(4, 0.9), (2, 0.88), (5, 0.1)]);
-        assert_eq!(order(&fuse(&words, Some(&meaning), 0.5))[0], 2);
+        assert_eq!(order(&fuse(&words, Some(&meaning), 0.5, 0))[0], 2);
+    }
+
+    #[test]
+    fn the_only_text_with_a_rare_word_stands_out() {
+        let words = list(&[(7, 4.0)]);
+        let near: Vec<(i64, f32)> =
+            (1..=100).map(|number| (number + 10, 0.6 - number as f32 / 500.0)).collect();
+        let first = |absent| order(&fuse(&words, Some(&list(&near)), 0.5, absent))[0];
+        assert_eq!((first(99), first(0)), (7, 11));
     }
 
     #[test]
     fn meaning_without_weight_changes_nothing() {
         let words = list(&[(1, 10.0), (2, 9.5), (3, 2.0)]);
         let meaning = list(&[(3, 0.9), (9, 0.88)]);
-        assert_eq!(order(&fuse(&words, Some(&meaning), 0.0)), [1, 2, 3]);
+        assert_eq!(order(&fuse(&words, Some(&meaning), 0.0, 0)), [1, 2, 3]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod fusion;
 mod page;
 mod query;
+mod rarity;
 mod related;
 mod second_look;
 mod snippet;
@@ -93,8 +94,11 @@ impl Searcher {
                 "the last changes are stored and become searchable with the next update",
             ));
         }
-        let mut ranked =
-            fusion::fuse(&legs.lexical.list, legs.meaning.as_ref().map(|found| &found.list[..]), legs.weight);
+        let meaning = legs.meaning.as_ref().map(|found| &found.list[..]);
+        let could_be_found = meaning.map_or(0, |list| list.len().min(fusion::USUAL));
+        let absent =
+            rarity::without_words(self.store.as_ref(), &parsed.words, &legs.lexical.list, could_be_found)?;
+        let mut ranked = fusion::fuse(&legs.lexical.list, meaning, legs.weight, absent);
         let known = second_look::rank(self.store.as_ref(), &parsed, &mut ranked)?;
         let hits = page::build(self.store.as_ref(), &parsed, &ranked, known, request, reason)?;
         Ok(SearchReply {

@@ -56,7 +56,8 @@ impl Searcher {
             (Some(_), _) => 1.0,
             (None, _) => 0.0,
         };
-        let mut ranked = fusion::fuse(&lexical.list, meaning.as_ref().map(|found| &found.list[..]), weight);
+        let mut ranked =
+            fusion::fuse(&lexical.list, meaning.as_ref().map(|found| &found.list[..]), weight, 0);
         ranked.retain(|candidate| !centre.is_self(candidate.chunk));
         let linked = self.linked(&centre)?;
         add_links(&mut ranked, &linked);

@@ -204,7 +204,7 @@ fn place(asked: &[String], name: &str) -> Option<(usize, usize)> {
 }
 
 /// Stems of whole words; the parts of an identifier share its position and are left out.
-fn stems(text: &str) -> Vec<String> {
+pub(super) fn stems(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut last_position = usize::MAX;
     analyze(text, Language::English, View::Stemmed, &mut |token| {

@@ -13,6 +13,7 @@ mod disk;
 mod engine;
 mod indexing;
 mod knowledge;
+mod legs;
 mod models;
 mod source;
 mod tiny_model;
