@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ibid_api::{ChunkRef, DocumentId, DocumentSummary, LegScore};
+use ibid_api::{ChunkRef, DocumentId, DocumentKind, DocumentSummary, LegScore};
 
 use super::{SearchError, fusion, fusion::Ranked, query::ParsedQuery};
 use crate::{
@@ -19,6 +19,9 @@ const DEPTH: usize = 50;
 const NAMED: f32 = 9.0;
 /// A file's name counts less than a title or alias, which somebody chose for readers.
 const FILE_NAME: f32 = 0.8;
+/// Source files are called by words that questions use without meaning the file: `crash.rs`, `index.ts`.
+/// Where such a word is less than half of what is asked, it names the file no more than this.
+const CODE_NAME: f32 = 0.3;
 /// A name in another form, such as the singular for the plural, counts less than the name as written.
 const OTHER_FORM: f32 = 0.8;
 /// The same name with other capitals: `Web` is not `web`, where both are names.
@@ -164,10 +167,13 @@ impl Named {
 /// The best of a document's names that the query holds, in order and whole.
 fn named(asked: &Asked, summary: &DocumentSummary) -> Option<Named> {
     let stem = summary.path.stem();
-    let title = if summary.title == stem { FILE_NAME } else { 1.0 };
+    // A plain word has one stem.
+    let in_passing = asked.stems.len() > 2 && is_plain_code(asked, summary);
+    let file_name = if in_passing { CODE_NAME } else { FILE_NAME };
+    let title = if summary.title == stem { file_name } else { 1.0 };
     let names = std::iter::once((summary.title.as_str(), title))
         .chain(summary.metadata.aliases.iter().map(|alias| (alias.as_str(), 1.0)))
-        .chain(std::iter::once((stem, FILE_NAME)));
+        .chain(std::iter::once((stem, file_name)));
     names
         .filter(|(name, _)| asked.may_hold(name))
         .filter_map(|(name, worth)| {
@@ -182,6 +188,16 @@ fn named(asked: &Asked, summary: &DocumentSummary) -> Option<Named> {
             Some(Named { start, length, worth: worth * written * length as f32 / asked.stems.len() as f32 })
         })
         .max_by(|a, b| a.worth.total_cmp(&b.worth))
+}
+
+/// Whether a document is a source file with a plain word for its name, which the query does not call by its
+/// whole file name. `second_look` and `HttpServer` are no plain words: who writes them means the file.
+fn is_plain_code(asked: &Asked, summary: &DocumentSummary) -> bool {
+    let plain =
+        |name: &str| name.chars().all(char::is_alphabetic) && !name.chars().skip(1).any(char::is_uppercase);
+    summary.kind == DocumentKind::Code
+        && plain(summary.path.stem())
+        && !holds(&asked.lowered, &summary.path.file_name().to_lowercase())
 }
 
 /// Whether a text has a name in it as it is written, between the bounds of words: `pods` does not hold `pod`.
@@ -218,6 +234,8 @@ pub(super) fn stems(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use ibid_api::{Metadata, NoteId, RelPath};
+
     use super::*;
 
     #[test]
@@ -240,6 +258,39 @@ mod tests {
             ("", "pod", false),
         ] {
             assert_eq!(holds(text, name), want, "{text:?} {name:?}");
+        }
+    }
+
+    #[test]
+    fn a_source_file_with_a_plain_name_is_named_less_than_a_page() {
+        let worth = |query: &str, path: &str, kind: DocumentKind| {
+            let path = RelPath::parse(path).unwrap();
+            let summary = DocumentSummary {
+                id: DocumentId(1),
+                note_id: NoteId::of(&path),
+                source: "notes".to_owned(),
+                title: path.stem().to_owned(),
+                path,
+                kind,
+                language: None,
+                size: 1,
+                modified_ms: 0,
+                chunk_count: 1,
+                metadata: Metadata::default(),
+            };
+            named(&Asked::new(query), &summary).map_or(0.0, |named| named.worth)
+        };
+        let (code, page) = (DocumentKind::Code, DocumentKind::Markdown);
+        let question = "how does a crash leave the index";
+        assert!(worth(question, "src/crash.rs", code) > 0.0);
+        assert!(worth(question, "src/crash.rs", code) < worth(question, "docs/crash.md", page) / 2.0);
+        for (query, path) in [
+            ("how do I use crash", "src/crash.rs"),
+            ("what does crash.rs do", "src/crash.rs"),
+            ("who calls second_look", "second_look.rs"),
+        ] {
+            let close = (worth(query, path, code) - worth(query, path, page)).abs() < f32::EPSILON;
+            assert!(close && worth(query, path, code) > 0.0, "{query}");
         }
     }
 
