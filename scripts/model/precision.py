@@ -133,7 +133,12 @@ def main():
         keep = (arguments.keep or pathlib.Path(temporary)).resolve()
         # Nothing of this machine's configuration counts, and no index of the user is touched.
         usual = {**os.environ, "HOME": temporary, "IBID_DATA_DIR": f"{temporary}/here"}
-        endpoint = {"IBID_EMBEDDING_ENDPOINT": address, "IBID_EMBEDDING_MODEL": FULL, "IBID_EMBEDDING_THREADS": "1"}
+        endpoint = {
+            "IBID_EMBEDDING_ENDPOINT": address,
+            "IBID_EMBEDDING_MODEL": FULL,
+            "IBID_EMBEDDING_THREADS": "1",
+            "IBID_EMBEDDING_TIMEOUT_SECONDS": "3600",
+        }
         for name, folder in sets.items():
             if arguments.set and name not in arguments.set:
                 continue
