@@ -126,6 +126,8 @@ error_codes! {
     SyncNotConfigured      "SYNC_NOT_CONFIGURED"                     400  -32000   2;
     /// The git worktree has uncommitted or untracked files.
     SyncWorktreeDirty      "SYNC_WORKTREE_DIRTY"                     409  -32000   1;
+    /// The git worktree has conflicts, or a merge, rebase, cherry-pick or revert is under way.
+    SyncConflict           "SYNC_CONFLICT"                           409  -32000   1;
     /// The git repository is not on a branch.
     SyncDetachedHead       "SYNC_DETACHED_HEAD"                      409  -32000   1;
     /// The remote branch is not a fast-forward of the local one.
@@ -160,6 +162,8 @@ error_codes! {
     WebhookSyncNotConfigured "WEBHOOK_SYNC_NOT_CONFIGURED"           409  -32000   2;
     /// A webhook is a POST.
     WebhookInvalidMethod   "WEBHOOK_INVALID_METHOD"                  405  -32000   2;
+    /// Handling a webhook failed in a way that is not expected; the log has more.
+    WebhookUnknownError    "WEBHOOK_UNKNOWN_ERROR"                   500  -32000   1;
     /// A defect in ibid; the log has more.
     Internal               "INTERNAL_ERROR"                          500  -32011  70;
 }

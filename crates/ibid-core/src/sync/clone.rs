@@ -94,19 +94,10 @@ fn unusable() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
+    use crate::sync::git_for_tests::git;
 
     const ENOUGH: Duration = Duration::from_secs(60);
-
-    fn git(folder: &Path, arguments: &[&str]) {
-        let identity = ["-c", "user.name=Author", "-c", "user.email=author@example.org"];
-        let mut command = Command::new("git");
-        command.arg("-C").arg(folder).args(identity).args(arguments);
-        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
-        assert!(command.status().unwrap().success(), "git {arguments:?}");
-    }
 
     /// A bare repository with a note on two branches.
     fn remote(folder: &Path) -> String {

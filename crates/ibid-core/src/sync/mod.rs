@@ -4,6 +4,8 @@
 
 mod clone;
 mod git;
+#[cfg(test)]
+mod git_for_tests;
 mod pull;
 mod record;
 mod remote;

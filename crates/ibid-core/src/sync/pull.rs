@@ -21,6 +21,10 @@ pub enum Pulled {
     FastForwarded,
 }
 
+/// Files in the folder of git that are there while something is under way.
+const UNDER_WAY: [&str; 5] =
+    ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
+
 /// Fetches the remote branch and moves the local one forward to it, if that is all it takes.
 ///
 /// Blocks for at most `timeout`. Changes nothing but the remote-tracking branch when it fails.
@@ -61,6 +65,8 @@ impl Worktree<'_> {
     /// The branch of the remote to follow, when everything is there to follow it.
     fn ready(&self, config: &SyncConfig) -> Result<String> {
         self.require_repository()?;
+        // Before anything else: a rebase leaves the branch, and that is not what to tell.
+        self.require_nothing_under_way()?;
         let local = self.branch()?;
         let branch = config.branch.clone().unwrap_or(local);
         check_name(&branch)?;
@@ -76,6 +82,20 @@ impl Worktree<'_> {
         }
         Err(Error::new(ErrorCode::SyncGitUnavailable, "the source is not a git worktree that git trusts")
             .with_hint("clone the repository there, as the user that runs ibid"))
+    }
+
+    /// Somebody is in the middle of something that only they can end.
+    fn require_nothing_under_way(&self) -> Result<()> {
+        let mut arguments = vec!["rev-parse"];
+        for mark in UNDER_WAY {
+            arguments.extend(["--git-path", mark]);
+        }
+        let output = self.git(&arguments)?;
+        if !output.succeeded() {
+            return Err(failed("git could not read the state of the worktree"));
+        }
+        let found = output.stdout.lines().any(|mark| self.root.join(mark).exists());
+        if found { Err(conflict()) } else { Ok(()) }
     }
 
     fn branch(&self) -> Result<String> {
@@ -120,7 +140,11 @@ impl Worktree<'_> {
         if !output.succeeded() {
             return Err(failed("git could not read the state of the worktree"));
         }
-        if output.stdout.is_empty() { Ok(()) } else { Err(dirty()) }
+        match () {
+            () if output.stdout.is_empty() => Ok(()),
+            () if has_unmerged(&output.stdout) => Err(conflict()),
+            () => Err(dirty()),
+        }
     }
 
     fn fetch(&self, remote: &str, branch: &str) -> Result<()> {
@@ -163,6 +187,30 @@ impl Worktree<'_> {
 
 fn tracking(remote: &str, branch: &str) -> String {
     format!("refs/remotes/{remote}/{branch}")
+}
+
+/// Whether a list of `git status --porcelain -z` has a path that two sides changed.
+fn has_unmerged(status: &str) -> bool {
+    let mut entries = status.split('\0');
+    while let Some(entry) = entries.next() {
+        let Some(state) = entry.get(..2) else { continue };
+        if state.contains('U') || state == "AA" || state == "DD" {
+            return true;
+        }
+        // The name before the renaming is an entry of its own, without a state.
+        if state.contains(['R', 'C']) {
+            entries.next();
+        }
+    }
+    false
+}
+
+fn conflict() -> Error {
+    Error::new(
+        ErrorCode::SyncConflict,
+        "the git worktree has conflicts, or a merge, rebase, cherry-pick or revert is under way",
+    )
+    .with_hint("finish or abort it by hand; `git status` in the source says how")
 }
 
 fn dirty() -> Error {

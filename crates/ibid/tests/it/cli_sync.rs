@@ -1,28 +1,13 @@
 //! `ibid sync`, between repositories in temporary folders.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::cli_program::World;
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(folder)
-        .args(["-c", "user.name=Author", "-c", "user.email=author@example.org"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
+use crate::{
+    cli_program::World,
+    git::{git, try_git},
+};
 
 /// A world whose vault is still empty, and a bare repository that somebody pushes notes to.
 struct Team {
@@ -146,6 +131,23 @@ fn failures_have_codes_and_are_remembered_until_a_success() {
     world.fails(&["sync", "enable"], 1, "SYNC_DETACHED_HEAD");
     let doctor = world.run(&["doctor"]);
     assert!(doctor.code == 1 && doctor.out.contains("the git worktree is not on a branch"), "{}", doctor.out);
+}
+
+#[test]
+fn a_rebase_under_way_is_a_conflict_and_not_a_missing_branch() {
+    let team = Team::cloned();
+    let (world, vault) = (&team.world, team.world.vault());
+    world.ok(&["sync", "enable"]);
+    world.write("First.md", "# Mine");
+    git(&vault, &["commit", "--quiet", "--all", "--message", "mine"]);
+    team.publish("First.md", "# Theirs");
+    git(&vault, &["fetch", "--quiet"]);
+    assert!(try_git(&vault, &["rebase", "--quiet", "origin/main"]).is_err());
+    let run = world.fails(&["sync", "pull"], 1, "SYNC_CONFLICT");
+    assert!(run.err.contains("hint: finish or abort it by hand"), "{}", run.err);
+    assert_eq!(team.status()["lastError"], "SYNC_CONFLICT");
+    git(&vault, &["rebase", "--abort"]);
+    world.fails(&["sync", "pull"], 1, "SYNC_NON_FAST_FORWARD");
 }
 
 #[test]

@@ -7,6 +7,7 @@
 )]
 
 mod endpoint;
+mod git;
 mod harness;
 mod sandbox;
 #[path = "../../../ibid-core/tests/it/tiny_model.rs"]

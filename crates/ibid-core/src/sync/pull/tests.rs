@@ -1,10 +1,11 @@
 //! Pulls between repositories in temporary folders.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use tempfile::TempDir;
 
 use super::*;
+use crate::sync::git_for_tests::{git, try_git};
 
 /// A bare repository, the worktree that follows it, and one that pushes to it.
 struct Repositories {
@@ -49,20 +50,6 @@ impl Repositories {
     fn head(&self) -> String {
         git(&self.notes(), &["rev-parse", "HEAD"])
     }
-}
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(folder)
-        .args(["-c", "user.name=Author", "-c", "user.email=author@example.org"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 fn commit(folder: &Path, name: &str, content: &str) {
@@ -110,6 +97,63 @@ fn a_detached_head_stops_the_pull() {
     let repositories = Repositories::new();
     git(&repositories.notes(), &["checkout", "--quiet", "--detach"]);
     assert_eq!(repositories.pull(), Err(ErrorCode::SyncDetachedHead));
+}
+
+/// The local branch and another one each changed the same line.
+fn disagreeing() -> Repositories {
+    let repositories = Repositories::new();
+    let notes = repositories.notes();
+    git(&notes, &["checkout", "--quiet", "-b", "other"]);
+    commit(&notes, "first.md", "# Other");
+    git(&notes, &["checkout", "--quiet", "main"]);
+    commit(&notes, "first.md", "# Mine");
+    repositories
+}
+
+#[test]
+fn what_is_under_way_is_told_from_files_that_are_only_changed() {
+    for (arguments, abort) in [
+        (&["merge", "other"][..], &["merge", "--abort"][..]),
+        (&["cherry-pick", "other"], &["cherry-pick", "--abort"]),
+        (&["revert", "--no-edit", "HEAD~1"], &["revert", "--abort"]),
+        (&["rebase", "other"], &["rebase", "--abort"]),
+        (&["rebase", "--apply", "other"], &["rebase", "--abort"]),
+    ] {
+        let repositories = disagreeing();
+        let notes = repositories.notes();
+        assert!(try_git(&notes, arguments).is_err(), "{arguments:?}");
+        let head = repositories.head();
+        assert_eq!(repositories.pull(), Err(ErrorCode::SyncConflict), "{arguments:?}");
+        let checked = check(&repositories.config(), ENOUGH).map_err(|error| error.code);
+        assert_eq!(checked, Err(ErrorCode::SyncConflict), "{arguments:?}");
+        assert_eq!(repositories.head(), head);
+        git(&notes, abort);
+        assert_eq!(repositories.pull(), Ok(Pulled::NothingNew), "{arguments:?}");
+    }
+    // Conflicts that nothing under way explains.
+    let repositories = disagreeing();
+    let notes = repositories.notes();
+    fs::write(notes.join("first.md"), "# Neither").unwrap();
+    git(&notes, &["stash", "--quiet"]);
+    commit(&notes, "first.md", "# Again");
+    assert!(try_git(&notes, &["stash", "pop"]).is_err());
+    assert_eq!(repositories.pull(), Err(ErrorCode::SyncConflict));
+}
+
+#[test]
+fn unmerged_paths_are_told_by_their_state_and_not_by_their_name() {
+    for (status, expected) in [
+        ("", false),
+        (" M a.md\0?? b.md\0", false),
+        ("R  new.md\0UU old.md\0", false),
+        ("R  new.md\0old.md\0UU a.md\0", true),
+        ("AA a.md\0", true),
+        ("DD a.md\0", true),
+        (" M UU.md\0A  AA.md\0", false),
+        ("UD a.md\0", true),
+    ] {
+        assert_eq!(has_unmerged(status), expected, "{status:?}");
+    }
 }
 
 #[test]

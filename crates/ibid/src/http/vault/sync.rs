@@ -1,12 +1,13 @@
 //! `/sync/pull` and `/sync/webhook`.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, StatusCode},
     response::Response,
 };
+use futures_util::{FutureExt, StreamExt};
 use ibid_api::{Error, ErrorCode, Freshness};
 use ibid_core::sync::{Pulled, SyncOutcome, Syncer};
 use serde::{Deserialize, Serialize};
@@ -89,7 +90,12 @@ fn syncer(service: &VaultService) -> Result<&Syncer, Error> {
 }
 
 pub(super) async fn webhook(State(service): State<Arc<VaultService>>, request: Request) -> Response {
-    let mut response = respond(accept(&service, request).await);
+    // A defect is told by the code of this route, too.
+    let accepted = AssertUnwindSafe(accept(&service, request)).catch_unwind().await;
+    let mut response = respond(accepted.unwrap_or_else(|_panic| {
+        tracing::error!("handling a webhook panicked");
+        Err(unknown().into())
+    }));
     if response.status() == StatusCode::OK {
         *response.status_mut() = StatusCode::ACCEPTED;
     }
@@ -118,15 +124,28 @@ async fn accept(service: &VaultService, request: Request) -> Answer<Value> {
         );
     }
     // What it says does not matter, only that it is not endless.
-    if axum::body::to_bytes(request.into_body(), MAX_BODY).await.is_err() {
-        let message = format!("the body is longer than {MAX_BODY} bytes");
-        return Err(Error::new(ErrorCode::WebhookBodyTooLarge, message).into());
+    let (mut body, mut length) = (request.into_body().into_data_stream(), 0);
+    while let Some(part) = body.next().await {
+        let Ok(part) = part else {
+            tracing::warn!("the body of a webhook could not be read");
+            return Err(unknown().into());
+        };
+        length += part.len();
+        if length > MAX_BODY {
+            let message = format!("the body is longer than {MAX_BODY} bytes");
+            return Err(Error::new(ErrorCode::WebhookBodyTooLarge, message).into());
+        }
     }
     syncer(service).and_then(Syncer::ask).map_err(|error| match error.code {
         ErrorCode::SyncNotConfigured => Error { code: ErrorCode::WebhookSyncNotConfigured, ..error },
-        _ => error,
+        ErrorCode::WebhookRateLimited => error,
+        _ => unknown(),
     })?;
     Ok((json!({ "accepted": true }), Vec::new()))
+}
+
+fn unknown() -> Error {
+    Error::new(ErrorCode::WebhookUnknownError, "the webhook could not be handled; the log has more")
 }
 
 /// Whether the request carries the secret; takes the same time whatever it carries.

@@ -156,6 +156,21 @@ impl Vault {
         fs::write(path, bytes).unwrap();
     }
 
+    /// A file that the program keeps beside its index.
+    #[track_caller]
+    pub(crate) fn data_file(&self, name: &str) -> PathBuf {
+        let mut folders = vec![self.folder.path().join("data")];
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.ends_with(name) {
+                    return path;
+                }
+                folders.extend(Some(path).filter(|path| path.is_dir()));
+            }
+        }
+        panic!("there is no {name} in the data folder");
+    }
+
     /// A file of this size that takes no space.
     pub(crate) fn write_sparse(&self, path: &str, bytes: u64) {
         self.write_bytes(path, b"");

@@ -1,26 +1,21 @@
 //! Git sync over HTTP, between repositories in temporary folders.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    io::Write as _,
+    net::{Shutdown, TcpStream},
+};
 
 use serde_json::json;
 
-use super::{Enveloped, Vault};
-
-fn git(folder: &Path, arguments: &[&str]) {
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(folder)
-        .args(["-c", "user.name=Author", "-c", "user.email=author@example.org"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
+use super::{Enveloped, Reply, Vault};
+use crate::{
+    git::{git, try_git},
+    harness::PATIENCE,
+};
 
 /// A vault cloned from a bare repository, and somebody who pushes to it.
-fn cloned() -> Vault {
+pub(super) fn cloned() -> Vault {
     let vault = Vault::empty();
     let folder = vault.folder();
     git(folder, &["init", "--quiet", "--bare", "--initial-branch=main", "remote.git"]);
@@ -32,7 +27,7 @@ fn cloned() -> Vault {
     vault
 }
 
-fn publish(vault: &Vault, name: &str, text: &str) {
+pub(super) fn publish(vault: &Vault, name: &str, text: &str) {
     let author = vault.folder().join("author");
     fs::write(author.join(name), text).unwrap();
     git(&author, &["add", "--all"]);
@@ -150,4 +145,57 @@ fn too_many_webhooks_are_refused() {
     let hook = || server.request("POST", "/sync/webhook", &[("X-Vault-Agent-Webhook-Secret", "right")], b"");
     assert!((0..60).all(|_| hook().status == 202));
     assert_eq!(hook().refused(), (429, "WEBHOOK_RATE_LIMITED".to_owned()));
+}
+
+#[test]
+fn a_worktree_in_conflict_is_told_from_one_that_is_only_changed() {
+    let vault = cloned().set("VAULT_AGENT_SYNC_BRANCH", "main");
+    let server = vault.serve(&[]);
+    let root = vault.root();
+    git(&root, &["checkout", "--quiet", "-b", "mine"]);
+    fs::write(root.join("First.md"), "# Mine").unwrap();
+    git(&root, &["commit", "--quiet", "--all", "--message", "mine"]);
+    git(&root, &["checkout", "--quiet", "main"]);
+    fs::write(root.join("First.md"), "# Main").unwrap();
+    git(&root, &["commit", "--quiet", "--all", "--message", "main"]);
+    assert!(try_git(&root, &["merge", "--quiet", "mine"]).is_err());
+    let reply = server.post("/sync/pull", &json!({}));
+    assert_eq!(reply.refused(), (409, "SYNC_CONFLICT".to_owned()));
+    assert!(reply.text().contains("git status"), "{}", reply.text());
+    assert_eq!(server.get("/status").data()["sync"]["lastError"], "SYNC_CONFLICT");
+    git(&root, &["merge", "--abort"]);
+    assert_eq!(server.post("/sync/pull", &json!({})).status, 200);
+}
+
+#[test]
+fn a_webhook_that_cannot_be_handled_has_a_code_of_its_own() {
+    let vault = cloned()
+        .set("VAULT_AGENT_SYNC_BRANCH", "main")
+        .set("VAULT_AGENT_SYNC_WEBHOOK_ENABLED", "true")
+        .set("VAULT_AGENT_SYNC_WEBHOOK_SECRET", "right");
+    let server = vault.serve(&[]);
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let request = "POST /sync/webhook HTTP/1.1\r\nHost: localhost\r\nX-Vault-Agent-Webhook-Secret: right\r\n\
+                   Connection: close\r\nTransfer-Encoding: chunked\r\n\r\nno length of a chunk\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(Reply::read(stream).refused(), (500, "WEBHOOK_UNKNOWN_ERROR".to_owned()));
+    assert_eq!(server.get("/status").data()["sync"]["pending"], false);
+}
+
+#[test]
+fn a_webhook_while_a_sync_runs_is_accepted_and_waits() {
+    let vault = cloned()
+        .set("VAULT_AGENT_SYNC_BRANCH", "main")
+        .set("VAULT_AGENT_SYNC_WEBHOOK_ENABLED", "true")
+        .set("VAULT_AGENT_SYNC_WEBHOOK_SECRET", "right");
+    let server = vault.serve(&[]);
+    assert_eq!(server.post("/sync/pull", &json!({})).status, 200);
+    let lock = fs::File::open(vault.data_file("sync.lock")).unwrap();
+    lock.lock().unwrap();
+    let accepted = server.request("POST", "/sync/webhook", &[("X-Vault-Agent-Webhook-Secret", "right")], b"");
+    assert_eq!(accepted.status, 202, "{}", accepted.text());
+    let sync = server.get("/status").data()["sync"].clone();
+    assert_eq!((&sync["running"], &sync["pending"]), (&json!(true), &json!(true)), "{sync}");
 }
