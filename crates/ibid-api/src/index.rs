@@ -91,7 +91,7 @@ pub struct FileReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexReply {
-    /// Whether everything was indexed anew.
+    /// Whether everything was indexed anew, or for the first time.
     pub full: bool,
     /// Files that were added.
     pub added: u64,
@@ -111,6 +111,6 @@ pub struct IndexReply {
     pub chunks: u64,
     /// The last committed write.
     pub generation: Generation,
-    /// At most a hundred warnings.
+    /// At most a hundred warnings, and one more that counts the rest.
     pub warnings: Vec<Warning>,
 }

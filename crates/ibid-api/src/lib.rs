@@ -3,6 +3,7 @@
 //! The rule of this crate: no I/O, and no logic beyond validation. The types here are the wire types; there
 //! is no second set.
 
+mod codes;
 mod document;
 mod engine;
 mod error;
@@ -12,7 +13,9 @@ mod page;
 mod path;
 mod search;
 mod status;
+mod warning;
 
+pub use codes::{ReindexReason, UpdateError, WarningCode, WatchError};
 pub use document::{
     Attachment, AttachmentBody, Chunk, Document, DocumentFilter, DocumentKind, DocumentSummary, Heading,
     LineRange, Link, LinkTarget, Metadata,
@@ -25,8 +28,9 @@ pub use page::{Page, Paging};
 pub use path::{RelPath, RelPathError};
 pub use search::{
     Explain, Filter, Hit, LegScore, MatchReason, Mode, RelatedRequest, SearchReply, SearchRequest, Snippet,
-    Warning, WarningCode,
 };
 pub use status::{
-    EmbeddingState, Freshness, IndexStatus, SourceStatus, Status, SyncStatus, WatchState, WatchStatus,
+    EmbeddingState, Freshness, IndexStatus, SourceStatus, Status, SyncStatus, UpdateFailure, WatchState,
+    WatchStatus,
 };
+pub use warning::{MAX_WARNINGS, Warning};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ChunkRef, DocumentKind, DocumentSummary, Freshness, Generation, LineRange};
+use crate::{ChunkRef, DocumentKind, DocumentSummary, Freshness, Generation, LineRange, Warning};
 
 /// Which legs of the search run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -242,63 +242,6 @@ pub struct Hit {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(n: &u32) -> bool {
     *n == 0
-}
-
-/// Codes of warnings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum WarningCode {
-    /// Files may have changed since the index was made.
-    IndexStale,
-    /// Known changes wait to be indexed.
-    IndexPending,
-    /// The index is being written.
-    IndexUpdating,
-    /// It is not known whether the index is current.
-    IndexUnknown,
-    /// The search index lags behind the record and is being caught up.
-    IndexCatchingUp,
-    /// Meaning was asked for and is not available.
-    EmbeddingUnavailable,
-    /// Some texts have no embedding yet.
-    EmbeddingIncomplete,
-    /// Nothing matched as typed; similar words were used.
-    QueryCorrected,
-    /// Only so many warnings are shown.
-    WarningsTruncated,
-    /// The server cannot be reached.
-    ServerUnreachable,
-    /// A file is not UTF-8.
-    FileNotUtf8,
-    /// A file is binary.
-    FileBinary,
-    /// A file is too large.
-    FileTooLargeForIndexing,
-    /// Frontmatter could not be read.
-    FrontmatterParseFailed,
-    /// A file could not be read.
-    FileReadFailed,
-    /// A source folder could not be read.
-    SourceUnavailable,
-}
-
-/// Something the caller should know about an answer that is not an error.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Warning {
-    /// Stable code.
-    pub code: WarningCode,
-    /// One sentence.
-    pub message: String,
-    /// Typed facts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<serde_json::Value>,
-}
-
-impl Warning {
-    /// A warning without details.
-    pub fn new(code: WarningCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), details: None }
-    }
 }
 
 /// What a search found.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Generation, Warning};
+use crate::{Generation, ReindexReason, UpdateError, Warning, WatchError};
 
 /// How the index relates to the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -47,10 +47,13 @@ pub struct IndexStatus {
     pub freshness: Freshness,
     /// Last completed update, in milliseconds since 1970.
     pub last_update_ms: Option<i64>,
+    /// Why the last update in the background failed, unless one succeeded since.
+    #[serde(default)]
+    pub last_error: Option<UpdateFailure>,
     /// Known changes that wait.
     pub pending_changes: u64,
     /// Why a rebuild is needed; empty when it is not.
-    pub reindex_reasons: Vec<String>,
+    pub reindex_reasons: Vec<ReindexReason>,
     /// Whether search by meaning works.
     pub embedding_state: EmbeddingState,
     /// Name of the embedding model.
@@ -65,6 +68,18 @@ pub struct IndexStatus {
     pub chunks: u64,
     /// Bytes on disk.
     pub disk_bytes: u64,
+}
+
+/// An update in the background that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpdateFailure {
+    /// Why.
+    pub code: UpdateError,
+    /// What went wrong, in one sentence.
+    pub message: String,
+    /// When, as an ISO 8601 time.
+    pub at: String,
 }
 
 /// One source folder.
@@ -113,8 +128,11 @@ pub struct WatchStatus {
     pub last_heartbeat_ms: Option<i64>,
     /// Changes that wait for the debounce.
     pub pending: u64,
+    /// Events that led out of every source and were dropped.
+    #[serde(default)]
+    pub events_outside: u64,
     /// Code of the last error.
-    pub last_error: Option<String>,
+    pub last_error: Option<WatchError>,
 }
 
 /// Git sync.

@@ -103,6 +103,11 @@ pub(crate) fn embed(error: &EmbedError) -> Error {
         EmbedError::Unreachable(_) => {
             Error::new(ErrorCode::EmbeddingFailed, "the embedding endpoint does not answer").with_hint(hint)
         }
+        EmbedError::OtherLength { .. } => Error::new(
+            ErrorCode::EmbeddingFailed,
+            "the embedding endpoint gives vectors of another length than those stored",
+        )
+        .with_hint("serve the model it was before, or run `ibid reindex`; search by words keeps working"),
         EmbedError::BadAnswer(what) => {
             let message = format!("the embedding endpoint gave an unusable answer: {what}");
             Error::new(ErrorCode::EmbeddingFailed, message).with_hint(hint)

@@ -13,6 +13,7 @@ pub mod eval;
 mod freshness;
 pub mod ingest;
 pub mod lexical;
+mod note;
 pub mod parse;
 mod private;
 pub mod search;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ibid_api::{ErrorCode, Result};
+use ibid_api::{ErrorCode, ReindexReason, Result, UpdateError, WarningCode, WatchError};
 
 use crate::{
     assemble,
@@ -26,7 +26,7 @@ fn tools() -> Result<String> {
 fn errors() -> String {
     let mut page = String::from(
         "# Errors\n\n\
-         <!-- Made from the table of error codes by `./check --update`; do not edit. -->\n\n\
+         <!-- Made from the tables of codes by `./check --update`; do not edit. -->\n\n\
          An error has a stable code, one sentence, and where possible a hint at what to do next. The command\n\
          line prints it to stderr as `CODE: message`, then `hint: …`. HTTP and MCP carry the same code.\n\n\
          | exit code | meaning |\n\
@@ -53,5 +53,25 @@ fn errors() -> String {
             code.about().trim()
         );
     }
+    page.push_str(
+        "\n## Other codes\n\n\
+         An answer can carry warnings: it is an answer, and something is to be known about it. It shows at most a\n\
+         hundred of them, and one more that counts the rest.\n",
+    );
+    let mut table = |title: &str, rows: Vec<(&str, &str)>| {
+        let _ = write!(page, "\n### {title}\n\n| code | meaning |\n| --- | --- |\n");
+        for (code, about) in rows {
+            let _ = writeln!(page, "| `{code}` | {} |", about.trim());
+        }
+    };
+    macro_rules! rows {
+        ($codes:ident) => {
+            $codes::ALL.iter().map(|code| (code.as_str(), code.about())).collect()
+        };
+    }
+    table("Warnings", rows!(WarningCode));
+    table("Reasons to rebuild: `reindexReasons` of the status", rows!(ReindexReason));
+    table("Updates in the background: `index.lastError` of the status", rows!(UpdateError));
+    table("Watcher: `watch.lastError` of the status", rows!(WatchError));
     page
 }

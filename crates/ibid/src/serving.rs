@@ -55,7 +55,11 @@ impl Serving {
         let sync = sync_config(&config.values.sync, &place);
         // A pull writes: into the worktree, and what it brought into the index.
         let may_pull = sync.is_configured() && !config.values.read_only;
-        let syncer = may_pull.then(|| Arc::new(Syncer::new(sync, engine.clone())));
+        let syncer = may_pull.then(|| {
+            let local = base.local();
+            let tell = move |update: &Result<ibid_api::IndexReply>| local.note_update(update);
+            Arc::new(Syncer::new(sync, engine.clone()).telling(Box::new(tell)))
+        });
         Ok(Self { engine, syncer, indexed: Arc::default(), base: Some(base), watching: None })
     }
 
@@ -86,9 +90,10 @@ impl Serving {
         let watch = &config.values.watch;
         if let Some(base) = self.base.as_ref().filter(|_| watch.enabled && !config.values.read_only) {
             let indexed = Arc::clone(&self.indexed);
-            let on_update = move |update: &Result<ibid_api::IndexReply>| match update {
-                Ok(_) => indexed.notify_one(),
-                Err(error) => tracing::warn!(code = error.code.as_str(), "an update failed"),
+            let on_update = move |update: &Result<ibid_api::IndexReply>| {
+                if update.is_ok() {
+                    indexed.notify_one();
+                }
             };
             self.watching = Some(base.watch(!watch.ignore_initial, false, Box::new(on_update)));
         }

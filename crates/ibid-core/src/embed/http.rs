@@ -3,7 +3,10 @@
 use std::{
     fmt,
     hash::{BuildHasher, RandomState},
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -93,7 +96,8 @@ pub struct HttpEmbedder {
     agent: Agent,
     url: Uri,
     options: HttpOptions,
-    dimensions: OnceLock<usize>,
+    /// Length of the vectors; zero while it is not known.
+    dimensions: AtomicUsize,
     /// When a query last waited in vain.
     hung: Mutex<Option<Instant>>,
 }
@@ -145,10 +149,7 @@ impl HttpEmbedder {
             inner: DefaultResolver::default(),
         };
         let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
-        let dimensions = OnceLock::new();
-        if let Some(known) = options.dimensions {
-            dimensions.get_or_init(|| known);
-        }
+        let dimensions = AtomicUsize::new(options.dimensions.unwrap_or(0));
         Ok(Self { agent, url, options, dimensions, hung: Mutex::default() })
     }
 
@@ -201,41 +202,46 @@ impl HttpEmbedder {
         }
         let answer = response.body_mut().with_config().limit(LARGEST_ANSWER).read_json::<Answer>();
         let answer = answer.map_err(|error| failure(&error))?;
-        self.vectors(answer, texts.len()).map_err(|what| Failure::Final(EmbedError::BadAnswer(what)))
+        self.vectors(answer, texts.len()).map_err(Failure::Final)
     }
 
-    /// Checks an answer and puts its vectors in the order of the texts.
-    fn vectors(&self, answer: Answer, count: usize) -> Result<Vec<Vec<f32>>, &'static str> {
-        if answer.data.len() != count {
-            return Err("it has another number of vectors than texts were sent");
-        }
-        let mut ordered = vec![None; count];
-        for (place, item) in answer.data.into_iter().enumerate() {
-            let Item { index, embedding: mut vector } = item;
-            let place =
-                ordered.get_mut(index.unwrap_or(place)).ok_or("it numbers vectors that do not exist")?;
-            if vector.iter().any(|value| !value.is_finite()) {
-                return Err("a vector holds something that is not a number");
-            }
-            if !super::unit_length(&mut vector) {
-                return Err("a vector has no direction");
-            }
-            if place.replace(vector).is_some() {
-                return Err("it numbers two vectors alike");
-            }
-        }
-        let vectors: Vec<Vec<f32>> = ordered.into_iter().flatten().collect();
-        let Some(length) = vectors.first().map(Vec::len) else {
+    /// Checks an answer, and that its vectors are as long as those before.
+    fn vectors(&self, answer: Answer, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let vectors = ordered(answer, count).map_err(EmbedError::BadAnswer)?;
+        let Some(found) = vectors.first().map(Vec::len) else {
             return Ok(vectors);
         };
         // The first answer must agree with itself before it decides what later ones must look like.
-        let expected = self.dimensions.get().copied().unwrap_or(length);
-        if vectors.iter().any(|vector| vector.len() != expected) {
-            return Err("its vectors have another length than expected");
+        if vectors.iter().any(|vector| vector.len() != found) {
+            return Err(EmbedError::BadAnswer("its vectors differ in length"));
         }
-        self.dimensions.get_or_init(|| length);
-        Ok(vectors)
+        match self.dimensions.compare_exchange(0, found, Ordering::Relaxed, Ordering::Relaxed) {
+            Err(expected) if expected != found => Err(EmbedError::OtherLength { expected, found }),
+            _ => Ok(vectors),
+        }
     }
+}
+
+/// The vectors of an answer in the order of the texts.
+fn ordered(answer: Answer, count: usize) -> Result<Vec<Vec<f32>>, &'static str> {
+    if answer.data.len() != count {
+        return Err("it has another number of vectors than texts were sent");
+    }
+    let mut ordered = vec![None; count];
+    for (place, item) in answer.data.into_iter().enumerate() {
+        let Item { index, embedding: mut vector } = item;
+        let place = ordered.get_mut(index.unwrap_or(place)).ok_or("it numbers vectors that do not exist")?;
+        if vector.iter().any(|value| !value.is_finite()) {
+            return Err("a vector holds something that is not a number");
+        }
+        if !super::unit_length(&mut vector) {
+            return Err("a vector has no direction");
+        }
+        if place.replace(vector).is_some() {
+            return Err("it numbers two vectors alike");
+        }
+    }
+    Ok(ordered.into_iter().flatten().collect())
 }
 
 fn failure(error: &ureq::Error) -> Failure {
@@ -267,7 +273,7 @@ impl Embedder for HttpEmbedder {
 
     /// Zero until the endpoint has answered once, unless the options say it.
     fn dimensions(&self) -> usize {
-        self.dimensions.get().copied().unwrap_or(0)
+        self.dimensions.load(Ordering::Relaxed)
     }
 
     fn embed_passages(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -298,7 +304,7 @@ impl Embedder for HttpEmbedder {
     }
 
     fn expect_dimensions(&self, dimensions: usize) {
-        self.dimensions.get_or_init(|| dimensions);
+        self.dimensions.store(dimensions, Ordering::Relaxed);
     }
 }
 

@@ -151,10 +151,13 @@ fn vectors_of_another_length_than_before_are_refused() {
     let server = serve(|number, body| Reply::Status(200, vectors(body, if number == 0 { 8 } else { 9 })));
     let embedder = client(&server);
     assert!(embedder.embed_query("first").is_ok());
-    assert!(matches!(embedder.embed_query("second"), Err(EmbedError::BadAnswer(_))));
+    assert!(matches!(embedder.embed_query("second"), Err(EmbedError::OtherLength { expected: 8, found: 9 })));
     let told = HttpEmbedder::new(HttpOptions { dimensions: Some(8), ..options(&server) }).unwrap();
     assert_eq!(told.dimensions(), 8);
-    assert!(matches!(told.embed_query("third"), Err(EmbedError::BadAnswer(_))));
+    assert!(matches!(told.embed_query("third"), Err(EmbedError::OtherLength { expected: 8, found: 9 })));
+    told.expect_dimensions(0);
+    assert!(told.embed_query("fourth").is_ok());
+    assert_eq!(told.dimensions(), 9);
 }
 
 #[test]

@@ -59,6 +59,16 @@ pub enum EmbedError {
     /// The answer is not usable.
     #[error("the embedding endpoint gave an unusable answer: {0}")]
     BadAnswer(&'static str),
+    /// The vectors have another length than those it made before.
+    #[error(
+        "the embedding endpoint gives vectors of another length than before: {found} instead of {expected}"
+    )]
+    OtherLength {
+        /// What was expected.
+        expected: usize,
+        /// What came.
+        found: usize,
+    },
     /// The configuration cannot work.
     #[error("{0}")]
     Config(String),
@@ -81,7 +91,8 @@ pub trait Embedder: Send + Sync {
     fn pieces(&self, _text: &str) -> Option<usize> {
         None
     }
-    /// Tells a model that does not know the length of its vectors which one is stored: others are refused.
+    /// Tells a model that does not know the length of its vectors which one is stored: others are refused. With
+    /// zero, that of its next answer counts.
     fn expect_dimensions(&self, _dimensions: usize) {}
 }
 

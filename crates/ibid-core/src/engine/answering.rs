@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use ibid_api::{ContentHash, Result};
+use ibid_api::{ContentHash, Result, Warning, WarningCode};
 use serde::{Deserialize, Serialize};
 
 use super::{Opened, Shared, lock};
@@ -90,26 +90,32 @@ impl Answering {
 impl Shared {
     /// Who answers searches now.
     pub(super) fn searcher(&self, opened: &Opened) -> Result<Arc<Searcher>> {
+        self.answering(opened).map(|(searcher, _)| searcher)
+    }
+
+    /// Who answers searches now, and whether that is the model before the configured one.
+    pub(super) fn answering(&self, opened: &Opened) -> Result<(Arc<Searcher>, bool)> {
         let store = &opened.store;
         let setting = store.setting(ANSWERING).map_err(error::store)?;
         let mut searching = lock(&self.searching);
         if let Some(searcher) = &searching.searcher
             && searching.made_for == setting
         {
-            return Ok(Arc::clone(searcher));
+            let found = (Arc::clone(searcher), searching.stands_in);
+            drop(searching);
+            if let Ok(Some(embedder)) = self.embedder()
+                && self.has_other_length(embedder.as_ref())
+            {
+                self.expect_stored_length(store.as_ref(), embedder.as_ref())?;
+            }
+            return Ok(found);
         }
         let answering: Option<Answering> =
             setting.as_deref().and_then(|text| serde_json::from_str(text).ok());
         let (embedder, stands_in) = self.answerer(store.as_ref(), answering.as_ref())?;
         let searcher = Arc::new(Searcher::new(Arc::clone(store), embedder));
         *searching = Searching { made_for: setting, searcher: Some(Arc::clone(&searcher)), stands_in };
-        Ok(searcher)
-    }
-
-    /// Whether the model before the configured one answers.
-    pub(super) fn is_stood_in_for(&self, opened: &Opened) -> Result<bool> {
-        self.searcher(opened)?;
-        Ok(lock(&self.searching).stands_in)
+        Ok((searcher, stands_in))
     }
 
     fn answerer(
@@ -122,11 +128,8 @@ impl Shared {
             Ok(Some(embedder)) => Some(embedder),
             Err(_) => None,
         };
-        if let (Some(embedder), Some(answering)) = (&configured, answering)
-            && embedder.model() == answering.model
-            && answering.dimensions > 0
-        {
-            embedder.expect_dimensions(answering.dimensions);
+        if let Some(embedder) = &configured {
+            self.expect_stored_length(store, embedder.as_ref())?;
         }
         let waits = match &configured {
             Some(embedder) => store.count_pending_embeddings(embedder.model()).map_err(error::store)? > 0,
@@ -164,6 +167,14 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// What is told while the model before the configured one answers.
+pub(super) fn stale() -> Warning {
+    Warning::new(
+        WarningCode::IndexEmbeddingsStale,
+        "the model before this one answers until all texts have an embedding of the new one",
+    )
 }
 
 /// Stands for a model that cannot be opened, so that a search says why it goes by words.

@@ -14,7 +14,9 @@ use super::{LocalEngine, Opened, Shared, incompatible};
 use crate::{
     error,
     freshness::Event,
-    ingest::{EmbedRunError, Progress, Report, Run, RunError, Silent, Step, embed_pending, threads},
+    ingest::{
+        EmbedRunError, FINGERPRINT, Progress, Report, Run, RunError, Silent, Step, embed_pending, threads,
+    },
 };
 
 /// A second run waits this long for the first, as it would for another process.
@@ -92,6 +94,7 @@ impl Shared {
             return Err(incompatible());
         }
         let full = request.scope == IndexScope::Everything || !fits;
+        let first = opened.store.setting(FINGERPRINT).map_err(error::store)?.is_none();
         if !fits {
             self.on(Event::ReindexNeeded);
         }
@@ -109,13 +112,17 @@ impl Shared {
             }
         };
         self.on(Event::Committed { complete: report.complete });
+        self.forget_failure();
         if report.complete {
             self.pending.store(0, Ordering::Relaxed);
+        }
+        if full {
+            self.forget_other_length(opened.store.as_ref())?;
         }
         if request.require_embeddings {
             self.embed_all(&opened, progress)?;
         }
-        reply(&opened, report, full)
+        reply(&opened, report, full || first)
     }
 
     fn embed_all(&self, opened: &Opened, progress: &dyn Progress) -> Result<()> {
@@ -143,6 +150,7 @@ impl Shared {
         let store = opened.store.as_ref();
         // Knows the length that its vectors must have.
         self.searcher(opened)?;
+        self.expect_stored_length(store, embedder.as_ref())?;
         self.note_answering(store, embedder.as_ref(), false)?;
         let threads = self.config.embedding_threads.unwrap_or_else(|| threads(&self.config));
         let done = embed_pending(store, embedder.as_ref(), threads, limit, progress);

@@ -4,9 +4,11 @@
 //! first write.
 
 mod answering;
+mod background;
 mod documents;
 mod index;
 mod left_out;
+mod length;
 mod links;
 mod status;
 mod turn;
@@ -23,20 +25,22 @@ use std::{
 use async_trait::async_trait;
 use ibid_api::{
     Attachment, AttachmentBody, Chunk, ChunkRef, Document, DocumentFilter, DocumentKey, DocumentSummary,
-    Engine, Error, ErrorCode, FileReport, Freshness, IndexReply, IndexRequest, Page, Paging, RelPath,
-    RelatedRequest, Result, SearchReply, SearchRequest, Status, SyncStatus, WatchState, WatchStatus,
+    Engine, Error, ErrorCode, FileReport, Freshness, IndexReply, IndexRequest, Mode, Page, Paging,
+    ReindexReason, RelPath, RelatedRequest, Result, SearchReply, SearchRequest, Status, SyncStatus,
+    UpdateFailure, Warning, WatchState, WatchStatus,
 };
 
 pub use index::EmbedReply;
 pub use links::{LinkReport, LostLink};
 
-use self::{answering::Searching, turn::Turn};
+use self::{answering::Searching, length::Mismatch, turn::Turn};
 use crate::{
     config::CoreConfig,
     embed::{self, Embedder},
     error,
     freshness::{self, Event, Tracker},
     ingest::{FINGERPRINT, Fingerprint, Silent, UNFINISHED},
+    note::Note,
     store::{EmbeddedStore, OpenOptions, Store, StoreError},
 };
 
@@ -61,6 +65,11 @@ struct Shared {
     writing: Turn,
     embedding: Turn,
     reads: Arc<AtomicU64>,
+    /// The last update in the background that failed, and the same where it could not be noted.
+    failure: Note<UpdateFailure>,
+    failure_here: Mutex<Option<UpdateFailure>>,
+    /// That the configured model gave vectors of another length than those stored.
+    mismatch: Note<Mismatch>,
     watch: Mutex<WatchStatus>,
     sync: Mutex<SyncStatus>,
 }
@@ -82,6 +91,9 @@ impl LocalEngine {
         }
         Ok(Self {
             shared: Arc::new(Shared {
+                failure: Note::new(&config.data_dir, background::FAILURE),
+                failure_here: Mutex::default(),
+                mismatch: Note::new(&config.data_dir, length::MISMATCH),
                 config,
                 opened: Mutex::default(),
                 searching: Mutex::default(),
@@ -98,6 +110,7 @@ impl LocalEngine {
                     last_event_ms: None,
                     last_heartbeat_ms: None,
                     pending: 0,
+                    events_outside: 0,
                     last_error: None,
                 }),
                 sync: Mutex::default(),
@@ -191,7 +204,10 @@ impl Shared {
     /// The model, or why there is none; `None` when meaning is turned off.
     fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>> {
         self.embedder
-            .get_or_init(|| embed::open(&self.config.embedding).map_err(|e| error::embed(&e)))
+            .get_or_init(|| {
+                let opened = embed::open(&self.config.embedding).map_err(|e| error::embed(&e))?;
+                Ok(opened.map(|model| self.observed(model)))
+            })
             .clone()
     }
 
@@ -199,13 +215,13 @@ impl Shared {
         lock(&self.tracker).on(event);
     }
 
-    /// Codes of the reasons why the index must be made anew; empty when it fits.
-    fn reindex_reasons(&self, store: &dyn Store) -> Result<Vec<String>> {
+    /// The reasons why the index must be made anew; empty when it fits.
+    fn reindex_reasons(&self, store: &dyn Store) -> Result<Vec<ReindexReason>> {
         let Some(stored) = store.setting(FINGERPRINT).map_err(error::store)? else { return Ok(Vec::new()) };
         let own = self.fingerprint.get_or_init(|| Fingerprint::of(&self.config));
         Ok(match Fingerprint::parse(&stored) {
             Some(stored) => own.reasons_against(&stored),
-            None => vec!["INDEX_SCHEMA_INCOMPATIBLE".to_owned()],
+            None => vec![ReindexReason::SchemaIncompatible],
         })
     }
 
@@ -232,24 +248,33 @@ impl Shared {
         Ok((opened, freshness))
     }
 
-    fn answered(reply: &mut SearchReply, freshness: Freshness) {
+    /// Adds what the state of the index and of its embeddings means for an answer.
+    fn answered(reply: &mut SearchReply, freshness: Freshness, stale: Option<Warning>) {
         reply.freshness = freshness;
+        reply.warnings.extend(stale);
         reply.warnings.extend(freshness::warning(freshness));
     }
 
     fn search(&self, request: &SearchRequest) -> Result<SearchReply> {
         let (opened, freshness) = self.queryable()?;
-        let mut reply = self.searcher(&opened)?.search(request).map_err(error::search)?;
-        Self::answered(&mut reply, freshness);
+        let (searcher, stands_in) = self.answering(&opened)?;
+        let mut reply = searcher.search(request).map_err(error::search)?;
+        Self::answered(&mut reply, freshness, stale(stands_in, request.mode));
         Ok(reply)
     }
 
     fn related(&self, request: &RelatedRequest) -> Result<SearchReply> {
         let (opened, freshness) = self.queryable()?;
-        let mut reply = self.searcher(&opened)?.related(request).map_err(error::search)?;
-        Self::answered(&mut reply, freshness);
+        let (searcher, stands_in) = self.answering(&opened)?;
+        let mut reply = searcher.related(request).map_err(error::search)?;
+        Self::answered(&mut reply, freshness, stale(stands_in, request.mode));
         Ok(reply)
     }
+}
+
+/// What is told while the model before the configured one answers, unless nobody asks for meaning.
+fn stale(stands_in: bool, mode: Option<Mode>) -> Option<Warning> {
+    (stands_in && mode != Some(Mode::Lexical)).then(answering::stale)
 }
 
 #[async_trait]

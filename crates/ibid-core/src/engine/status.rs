@@ -3,12 +3,12 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use ibid_api::{
-    EmbeddingState, ErrorCode, Freshness, Generation, IndexStatus, Result, SourceStatus, Status, Warning,
-    WarningCode,
+    EmbeddingState, ErrorCode, Freshness, Generation, IndexStatus, ReindexReason, Result, SourceStatus,
+    Status, Warning, WarningCode,
 };
 use serde_json::json;
 
-use super::{Opened, Shared, lock};
+use super::{Opened, Shared, answering, lock};
 use crate::{config::EmbeddingConfig, error, freshness, source::SourceRoot, store::StoreSummary};
 
 impl Shared {
@@ -23,23 +23,29 @@ impl Shared {
             Some(opened) => opened.store.summary().map_err(error::store)?,
             None => StoreSummary::default(),
         };
-        let (freshness, reindex_reasons) = match &opened {
+        let (freshness, mut reindex_reasons) = match &opened {
             Some(opened) => {
                 let store = opened.store.as_ref();
                 (self.freshness(store)?, self.reindex_reasons(store)?)
             }
             None => (Freshness::Unknown, Vec::new()),
         };
-        let (embedding_state, embedding_model, embeddings_missing) =
+        let stands_in = match &opened {
+            Some(opened) => self.answering(opened)?.1,
+            None => false,
+        };
+        let (mut embedding_state, embedding_model, embeddings_missing) =
             self.embedding_status(opened.as_ref())?;
+        // The last vector is there, and the model before still answers for a moment.
+        if stands_in && embedding_state == EmbeddingState::Ready {
+            embedding_state = EmbeddingState::Stale;
+        }
         let mut warnings: Vec<Warning> = freshness::warning(freshness).into_iter().collect();
-        if let Some(opened) = &opened
-            && self.is_stood_in_for(opened)?
-        {
-            warnings.push(Warning::new(
-                WarningCode::EmbeddingIncomplete,
-                "the model before this one answers until all texts have an embedding of the new one",
-            ));
+        if stands_in {
+            warnings.push(answering::stale());
+        }
+        if embedding_state == EmbeddingState::Incompatible {
+            reindex_reasons.push(ReindexReason::EmbeddingDimensionMismatch);
         }
         let sources = self.sources(&summary, &mut warnings);
         if summary.searchable < summary.generation {
@@ -51,6 +57,7 @@ impl Shared {
         let index = IndexStatus {
             freshness,
             last_update_ms: summary.last_write_ms,
+            last_error: self.last_failure(),
             pending_changes: self.pending.load(Ordering::Relaxed),
             reindex_reasons,
             embedding_state,
@@ -80,7 +87,9 @@ impl Shared {
             Some(opened) => opened.store.count_pending_embeddings(embedder.model()).map_err(error::store)?,
             None => 0,
         };
-        let state = if self.embedder_failed.load(Ordering::Relaxed) {
+        let state = if self.has_other_length(embedder.as_ref()) {
+            EmbeddingState::Incompatible
+        } else if self.embedder_failed.load(Ordering::Relaxed) {
             EmbeddingState::Unavailable
         } else if missing > 0 {
             EmbeddingState::Stale

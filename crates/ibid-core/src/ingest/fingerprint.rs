@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use ibid_api::ContentHash;
+use ibid_api::{ContentHash, ReindexReason};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{CoreConfig, SourceConfig};
@@ -50,24 +50,24 @@ impl Fingerprint {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Codes of the reasons why an index made with `stored` cannot serve this configuration. Sources that
+    /// The reasons why an index made with `stored` cannot serve this configuration. Sources that
     /// came or went are no reason.
-    pub(crate) fn reasons_against(&self, stored: &Self) -> Vec<String> {
+    pub(crate) fn reasons_against(&self, stored: &Self) -> Vec<ReindexReason> {
         let mut reasons = Vec::new();
-        let mut add = |differs: bool, code: &str| {
-            if differs && !reasons.iter().any(|reason| reason == code) {
-                reasons.push(code.to_owned());
+        let mut add = |differs: bool, reason: ReindexReason| {
+            if differs && !reasons.contains(&reason) {
+                reasons.push(reason);
             }
         };
-        add(self.making != stored.making, "INDEX_SCHEMA_INCOMPATIBLE");
-        add(self.chunking != stored.chunking, "INDEX_CHUNKING_CHANGED");
-        add(self.reading != stored.reading, "INDEX_CONFIG_CHANGED");
+        add(self.making != stored.making, ReindexReason::SchemaIncompatible);
+        add(self.chunking != stored.chunking, ReindexReason::ChunkingChanged);
+        add(self.reading != stored.reading, ReindexReason::ConfigChanged);
         for (name, now) in &self.sources {
             let Some(then) = stored.sources.get(name) else { continue };
             let moved = now.root.is_some() && then.root.is_some() && now.root != then.root;
-            add(moved, "INDEX_VAULT_IDENTITY_CHANGED");
-            add(now.excludes != then.excludes, "INDEX_EXCLUDES_CHANGED");
-            add(now.rules != then.rules, "INDEX_CONFIG_CHANGED");
+            add(moved, ReindexReason::VaultIdentityChanged);
+            add(now.excludes != then.excludes, ReindexReason::ExcludesChanged);
+            add(now.rules != then.rules, ReindexReason::ConfigChanged);
         }
         reasons
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::chunk::ChunkPolicy;
 
-    fn check(change: impl Fn(&mut CoreConfig), want: &[&str]) {
+    fn check(change: impl Fn(&mut CoreConfig), want: &[ReindexReason]) {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a", "b"] {
             fs::create_dir(folder.path().join(name)).unwrap();
@@ -124,17 +124,17 @@ mod tests {
         check(|config| config.read_only = true, &[]);
         check(
             |config| config.chunk_policy = ChunkPolicy::Heading { target: 1, max: 2 },
-            &["INDEX_CHUNKING_CHANGED"],
+            &[ReindexReason::ChunkingChanged],
         );
-        check(|config| config.sources[0].exclude.push("x".to_owned()), &["INDEX_EXCLUDES_CHANGED"]);
-        check(|config| config.sources[0].max_file_bytes = 1, &["INDEX_CONFIG_CHANGED"]);
-        check(|config| config.decode_legacy = false, &["INDEX_CONFIG_CHANGED"]);
+        check(|config| config.sources[0].exclude.push("x".to_owned()), &[ReindexReason::ExcludesChanged]);
+        check(|config| config.sources[0].max_file_bytes = 1, &[ReindexReason::ConfigChanged]);
+        check(|config| config.decode_legacy = false, &[ReindexReason::ConfigChanged]);
         check(
             |config| {
                 let other = config.sources[0].root.with_file_name("b");
                 config.sources[0].root = other;
             },
-            &["INDEX_VAULT_IDENTITY_CHANGED"],
+            &[ReindexReason::VaultIdentityChanged],
         );
         // A root that is away for a moment is no other root.
         check(

@@ -1,10 +1,7 @@
 //! `Tally`: what a run did, file by file, and the warnings it leaves.
 
-use ibid_api::{FileOutcome, SkipReason, Warning, WarningCode};
+use ibid_api::{FileOutcome, MAX_WARNINGS, SkipReason, Warning, WarningCode};
 use serde_json::json;
-
-/// More warnings than this are only counted.
-const MAX_WARNINGS: usize = 100;
 
 /// Counts of a run. Each file that was found is in exactly one of the first five.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +15,7 @@ pub(crate) struct Tally {
     /// Files among the unchanged that were read to be sure.
     pub(crate) verified: u64,
     warnings: Vec<Warning>,
+    /// More than an answer shows are only counted.
     more_warnings: u64,
 }
 
@@ -73,17 +71,11 @@ impl Tally {
         self.warnings.push(warning);
     }
 
-    /// The warnings, the last of them telling how many are not shown.
+    /// The warnings, and one more that counts those which are not shown.
     pub(crate) fn take_warnings(&mut self) -> Vec<Warning> {
         let mut warnings = std::mem::take(&mut self.warnings);
         if self.more_warnings > 0 {
-            if warnings.len() == MAX_WARNINGS {
-                warnings.pop();
-                self.more_warnings += 1;
-            }
-            let mut last = Warning::new(WarningCode::WarningsTruncated, "there are more warnings than shown");
-            last.details = Some(json!({ "notShown": self.more_warnings }));
-            warnings.push(last);
+            warnings.push(Warning::omitted(std::mem::take(&mut self.more_warnings)));
         }
         warnings
     }
@@ -102,15 +94,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn at_most_a_hundred_warnings_are_shown_and_the_last_says_so() {
+    fn a_hundred_warnings_are_kept_and_the_rest_counted() {
         let mut tally = Tally::default();
         for _ in 0..150 {
             tally.write("a.md", &FileOutcome::Skipped { reason: SkipReason::Binary }, false);
         }
         let warnings = tally.take_warnings();
-        assert_eq!(warnings.len(), 100);
-        assert_eq!(warnings[99].code, WarningCode::WarningsTruncated);
-        assert_eq!(warnings[99].details, Some(json!({ "notShown": 51 })));
+        assert_eq!(warnings[100..], [Warning::omitted(50)]);
         assert_eq!(warnings[0].details, Some(json!({ "path": "a.md" })));
         assert_eq!(tally.skipped, 150);
     }

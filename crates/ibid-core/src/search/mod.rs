@@ -171,6 +171,12 @@ impl Searcher {
                 Ok(vector) => vector,
                 Err(error) => {
                     tracing::warn!(%error, "the query could not be embedded");
+                    if let EmbedError::OtherLength { .. } = error {
+                        warnings.push(Warning::new(
+                            WarningCode::IndexEmbeddingDimensionMismatch,
+                            "the embedding model gives vectors of another length than those stored",
+                        ));
+                    }
                     return unavailable(
                         warnings,
                         "the embedding model does not work; words were used",

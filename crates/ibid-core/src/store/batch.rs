@@ -14,6 +14,8 @@ pub struct WriteBatch {
     /// Files that were seen, each with its outcome and its document if it has one. A file replaces what was
     /// stored under its source and path; a document whose content is unchanged keeps its number.
     pub files: Vec<FileWrite>,
+    /// Forget every embedding of these models.
+    pub forget_models: Vec<String>,
     /// Embeddings by content.
     pub embeddings: Vec<EmbeddingWrite>,
     /// Settings to keep with the data.

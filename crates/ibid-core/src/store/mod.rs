@@ -121,6 +121,8 @@ pub trait Store: Send + Sync {
     fn pending_embeddings(&self, model: &str, limit: usize) -> StoreResult<Vec<Pending>>;
     /// How many texts have no embedding of this model yet.
     fn count_pending_embeddings(&self, model: &str) -> StoreResult<u64>;
+    /// Length of the vectors of this model, `None` while it has none.
+    fn embedding_length(&self, model: &str) -> StoreResult<Option<usize>>;
     /// Stored vectors of these texts, `None` where there is none.
     fn embeddings(&self, model: &str, hashes: &[ContentHash]) -> StoreResult<Vec<Option<Vec<f32>>>>;
 }

@@ -19,7 +19,7 @@ pub use pull::{Pulled, check, pull};
 pub use record::SyncRecord;
 pub use remote::{check_address, check_name};
 pub use schedule::{RateLimit, Schedule, WEBHOOK_DEBOUNCE};
-pub use syncer::{SyncOutcome, Syncer};
+pub use syncer::{OnSynced, SyncOutcome, Syncer};
 
 /// What is synchronised, and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! What is remembered of syncs between processes, and the lock that keeps them one at a time.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
-    io::Write as _,
+    fs::{File, OpenOptions, TryLockError},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -11,7 +10,7 @@ use std::{
 use ibid_api::{Error, ErrorCode, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::private;
+use crate::{note::Note, private};
 
 const RECORD: &str = "sync.json";
 const LOCK: &str = "sync.lock";
@@ -41,8 +40,7 @@ impl Ledger {
 
     /// The record; that nothing happened when there is none that can be read.
     pub(super) fn read(&self) -> SyncRecord {
-        let bytes = fs::read(self.0.join(RECORD)).ok();
-        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        Note::new(&self.0, RECORD).read().unwrap_or_default()
     }
 
     /// Notes how a sync ended. It is a convenience: a disk that is full must not make a sync fail.
@@ -55,9 +53,7 @@ impl Ledger {
                 record.last_error = Some(code.as_str().to_owned());
             }
         }
-        if write(&self.0, &record).is_none() {
-            tracing::warn!("what became of a sync could not be noted");
-        }
+        Note::new(&self.0, RECORD).write(&record);
     }
 
     /// Waits for the turn of this process until the deadline; none when another one has it.
@@ -93,13 +89,6 @@ fn open_lock(folder: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     options.open(folder.join(LOCK)).map_err(|_| unusable())
-}
-
-fn write(folder: &Path, record: &SyncRecord) -> Option<()> {
-    let mut file = tempfile::NamedTempFile::new_in(folder).ok()?;
-    file.write_all(&serde_json::to_vec(record).ok()?).ok()?;
-    file.persist(folder.join(RECORD)).ok()?;
-    Some(())
 }
 
 fn unusable() -> Error {

@@ -5,7 +5,9 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use ibid_api::{Engine, Error, ErrorCode, Freshness, IndexRequest, IndexScope, Result, SyncStatus};
+use ibid_api::{
+    Engine, Error, ErrorCode, Freshness, IndexReply, IndexRequest, IndexScope, Result, SyncStatus,
+};
 use tokio::sync::{Mutex as Turn, Notify};
 
 use super::{
@@ -29,11 +31,15 @@ pub struct SyncOutcome {
     pub finished_ms: i64,
 }
 
+/// Hears of each update that follows a pull.
+pub type OnSynced = Box<dyn Fn(&Result<IndexReply>) + Send + Sync>;
+
 /// Synchronises one source.
 pub struct Syncer {
     config: SyncConfig,
     engine: Arc<dyn Engine>,
     ledger: Ledger,
+    on_update: Option<OnSynced>,
     began: Instant,
     /// Held by the pull that runs.
     turn: Turn<()>,
@@ -59,11 +65,19 @@ impl Syncer {
             config,
             engine,
             ledger,
+            on_update: None,
             began: Instant::now(),
             turn: Turn::new(()),
             state: Mutex::new(state),
             changed: Notify::new(),
         }
+    }
+
+    /// Tells of each update that follows a pull.
+    #[must_use]
+    pub fn telling(mut self, on_update: OnSynced) -> Self {
+        self.on_update = Some(on_update);
+        self
     }
 
     /// How it stands.
@@ -181,7 +195,11 @@ impl Syncer {
         let pulled = pulled.await.map_err(|_| Error::internal())??;
         if pulled == Pulled::FastForwarded {
             let request = IndexRequest { scope: IndexScope::Changes, require_embeddings: false };
-            match self.engine.index(request).await {
+            let update = self.engine.index(request).await;
+            if let Some(tell) = &self.on_update {
+                tell(&update);
+            }
+            match update {
                 // Whoever writes now, or the watcher, sees the new files too.
                 Err(error) if error.code != ErrorCode::IndexBusy => return Err(error),
                 _ => {}

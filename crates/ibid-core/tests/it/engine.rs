@@ -3,8 +3,8 @@
 use std::fs;
 
 use ibid_api::{
-    ChunkRef, DocumentKey, EmbeddingState, Engine as _, ErrorCode, Freshness, IndexScope, NoteId, RelPath,
-    SearchRequest, WarningCode,
+    ChunkRef, DocumentKey, EmbeddingState, Engine as _, ErrorCode, Freshness, IndexScope, NoteId,
+    ReindexReason, RelPath, SearchRequest, WarningCode,
 };
 use ibid_core::{CoreConfig, EmbeddingConfig, LocalEngine, SourceConfig, chunk::ChunkPolicy, ingest::Silent};
 
@@ -105,7 +105,7 @@ fn chunks_are_had_as_they_were_indexed() {
 #[test]
 fn an_index_that_does_not_fit_is_not_queried_and_made_anew_on_request() {
     let tree = Tree::new(&[("a.md", "# One\n\napple\n"), ("drafts/b.md", "banana\n")]);
-    update(&engine(&tree));
+    assert!(update(&engine(&tree)).full, "the first one reads everything");
     let mut changed = config(&tree);
     changed.chunk_policy = ChunkPolicy::Heading { target: 50, max: 100 };
     changed.sources[0].exclude.push("drafts/".to_owned());
@@ -113,7 +113,7 @@ fn an_index_that_does_not_fit_is_not_queried_and_made_anew_on_request() {
 
     let status = call(engine.status()).unwrap().index;
     assert_eq!(status.freshness, Freshness::Incompatible);
-    assert_eq!(status.reindex_reasons, ["INDEX_CHUNKING_CHANGED", "INDEX_EXCLUDES_CHANGED"]);
+    assert_eq!(status.reindex_reasons, [ReindexReason::ChunkingChanged, ReindexReason::ExcludesChanged]);
     let error = call(engine.search(SearchRequest::new("apple", 5))).unwrap_err();
     assert_eq!(error.code, ErrorCode::IndexIncompatible);
     let some = crate::knowledge::paths(&["a.md"]);

@@ -75,7 +75,11 @@ fn the_model_before_answers_until_the_new_one_is_complete() {
     assert_eq!(missing(&changed), (EmbeddingState::Stale, count));
     assert_eq!(found(&changed), before, "nothing of the new model is there");
     let warnings = call(changed.status()).unwrap().warnings;
-    assert!(warnings.iter().any(|warning| warning.code == WarningCode::EmbeddingIncomplete), "{warnings:?}");
+    let stale = |warning: &ibid_api::Warning| warning.code == WarningCode::IndexEmbeddingsStale;
+    assert!(warnings.iter().any(stale), "{warnings:?}");
+    for (mode, told) in [(Mode::Lexical, false), (Mode::Embedding, true), (Mode::Hybrid, true)] {
+        assert_eq!(ask(&changed, mode).warnings.iter().any(stale), told, "{mode:?}");
+    }
     // Some vectors of the new model do not change an answer, here or in another process.
     for _ in 0..2 {
         changed.embed_pending_blocking(&Silent, Some(4)).unwrap();
@@ -91,6 +95,7 @@ fn the_model_before_answers_until_the_new_one_is_complete() {
     let after = found(&changed);
     assert_eq!(after.len(), TOPICS.len());
     assert_ne!(after, before, "the new model answers");
+    assert!(!ask(&changed, Mode::Hybrid).warnings.iter().any(stale));
     assert_eq!(found(&other_process), after, "a process that was open all along follows");
     assert_eq!(missing(&other_process), (EmbeddingState::Ready, 0));
 

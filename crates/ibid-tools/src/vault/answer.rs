@@ -3,10 +3,6 @@
 use ibid_api::{Freshness, Hit, MatchReason, Metadata, NoteId, RelPath, Warning, WarningCode};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
-
-/// At most this many warnings are shown.
-const MAX_WARNINGS: usize = 100;
 
 /// Warnings of an answer: those given, what the state of the index adds, and no more than can be read.
 pub(super) fn warnings(freshness: Freshness, mut warnings: Vec<Warning>) -> Vec<Warning> {
@@ -15,16 +11,7 @@ pub(super) fn warnings(freshness: Freshness, mut warnings: Vec<Warning>) -> Vec<
     {
         warnings.insert(0, warning);
     }
-    if warnings.len() > MAX_WARNINGS {
-        let hidden = warnings.len() - MAX_WARNINGS;
-        warnings.truncate(MAX_WARNINGS);
-        warnings.push(Warning {
-            code: WarningCode::WarningsTruncated,
-            message: format!("{hidden} more warnings are not shown"),
-            details: Some(json!({ "hidden": hidden })),
-        });
-    }
-    warnings
+    Warning::limited(warnings)
 }
 
 fn of_state(freshness: Freshness) -> Option<Warning> {
@@ -147,12 +134,11 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_warnings_are_shown_and_the_rest_counted() {
-        let many = |n: usize| vec![Warning::new(WarningCode::FileBinary, "a file is binary"); n];
-        assert_eq!(warnings(Freshness::Fresh, many(100)).len(), 100);
-        let shown = warnings(Freshness::Fresh, many(130));
-        assert_eq!(shown.len(), 101);
-        assert_eq!(shown[100].code, WarningCode::WarningsTruncated);
-        assert_eq!(shown[100].message, "30 more warnings are not shown");
+    fn the_state_of_the_index_counts_among_the_warnings() {
+        let many = vec![Warning::new(WarningCode::FileBinary, "a file is binary"); 100];
+        assert_eq!(warnings(Freshness::Fresh, many.clone()), many);
+        let shown = warnings(Freshness::Stale, many);
+        assert_eq!((shown.len(), shown[0].code), (101, WarningCode::IndexStale));
+        assert_eq!(shown[100], Warning::omitted(1));
     }
 }

@@ -8,6 +8,7 @@ mod attachment;
 mod find;
 mod path;
 mod read;
+mod update;
 
 use std::sync::{
     Arc,
@@ -19,6 +20,7 @@ use ibid_api::{Engine, Error, ErrorCode, Result, Status};
 use crate::{Envelope, ErrorStyle, Toolset, UnknownArguments};
 
 pub use attachment::{AttachmentReply, DownloadLimit, read_attachment};
+pub use update::said_by_update;
 
 /// Notes up to this many bytes are returned without being asked for with `allow_large`.
 pub const NOTE_BYTES: u64 = 200 * 1024;

@@ -96,6 +96,7 @@ impl Engine for Shelf {
             index: IndexStatus {
                 freshness: self.freshness(),
                 last_update_ms: None,
+                last_error: None,
                 pending_changes: 0,
                 reindex_reasons: vec![],
                 embedding_state: EmbeddingState::Ready,
@@ -112,6 +113,7 @@ impl Engine for Shelf {
                 last_event_ms: None,
                 last_heartbeat_ms: None,
                 pending: 0,
+                events_outside: 0,
                 last_error: None,
             },
             sync: SyncStatus::default(),

@@ -207,12 +207,9 @@ async fn knowledge_base(report: &mut Report, context: &Context) -> Outcome {
 fn index(report: &mut Report, status: &Status) {
     let index = &status.index;
     let size = format!("{} documents, {} chunks", index.documents, index.chunks);
-    if !index.reindex_reasons.is_empty() || index.freshness == Freshness::Incompatible {
-        report.fail(
-            "index",
-            format!("must be rebuilt: {}", index.reindex_reasons.join(", ")),
-            "ibid reindex",
-        );
+    let reasons: Vec<_> = index.reindex_reasons.iter().map(|reason| reason.as_str()).collect();
+    if !reasons.is_empty() || index.freshness == Freshness::Incompatible {
+        report.fail("index", format!("must be rebuilt: {}", reasons.join(", ")), "ibid reindex");
     } else if index.freshness == Freshness::Fresh || index.freshness == Freshness::Updating {
         report.ok("index", size);
     } else {

@@ -179,7 +179,9 @@ pub(super) fn print(reply: &SearchReply, format: Format, view: View, context: &C
 fn what_to_do(code: WarningCode) -> Option<&'static str> {
     match code {
         WarningCode::IndexPending | WarningCode::IndexStale => Some("`--update` reads them first"),
-        WarningCode::EmbeddingIncomplete => Some("`ibid index` makes the rest"),
+        WarningCode::EmbeddingIncomplete | WarningCode::IndexEmbeddingsStale => {
+            Some("`ibid index` makes the rest")
+        }
         _ => None,
     }
 }

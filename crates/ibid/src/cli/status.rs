@@ -92,6 +92,9 @@ fn overview(status: &Status, knowledge: &Knowledge<'_>, context: &Context) -> Ou
         let state = serde_json::to_value(status.watch.state).ok();
         rows.push(("watching", state.and_then(|state| Some(state.as_str()?.to_owned())).unwrap_or_default()));
     }
+    if let Some(failure) = &index.last_error {
+        rows.push(("update", format!("{BAD}failed{BAD:#}: {}: {}", failure.code, failure.message)));
+    }
     if let Some(code) = &status.sync.last_error {
         rows.push(("git sync", format!("{BAD}failed{BAD:#}: {code}; `ibid sync status` says more")));
     }

@@ -97,7 +97,7 @@ struct IndexAnswer {
     notes_indexed: u64,
     chunks_indexed: u64,
     notes_skipped: u64,
-    warning_count: usize,
+    warning_count: u64,
 }
 
 async fn index(State(service): State<Arc<VaultService>>, request: Request) -> Response {
@@ -121,9 +121,10 @@ async fn run_index(service: &VaultService, scope: IndexScope, request: Request) 
         notes_indexed: reply.documents,
         chunks_indexed: reply.chunks,
         notes_skipped: reply.skipped + reply.failed,
-        warning_count: reply.warnings.len(),
+        warning_count: Warning::count(&reply.warnings),
     };
-    Ok((answer, reply.warnings))
+    let warnings = if reply.full { reply.warnings } else { vault::said_by_update(reply.warnings) };
+    Ok((answer, warnings))
 }
 
 /// Data and warnings, or what to answer instead.
@@ -153,6 +154,7 @@ impl IntoResponse for Refused {
 fn respond<T: Serialize>(answer: Answer<T>) -> Response {
     match answer {
         Ok((data, warnings)) => {
+            let warnings = Warning::limited(warnings);
             Json(serde_json::json!({ "data": data, "warnings": warnings })).into_response()
         }
         Err(refused) => refused.into_response(),

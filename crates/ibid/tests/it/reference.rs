@@ -17,12 +17,20 @@ fn generated_pages_are_current() {
 }
 
 #[test]
-fn every_error_code_is_in_the_reference() {
+fn every_code_is_in_the_reference() {
     let pages = ibid::reference::pages().unwrap();
     let (_, page) = pages.iter().find(|(path, _)| *path == "docs/errors.md").unwrap();
     for code in ibid_api::ErrorCode::ALL {
         assert!(page.contains(&format!("| `{}` |", code.as_str())), "{}", code.as_str());
     }
+    macro_rules! listed {
+        ($($table:ident),*) => {$(
+            for code in ibid_api::$table::ALL {
+                assert!(page.contains(&format!("| `{code}` | {} |", code.about().trim())), "{code}");
+            }
+        )*};
+    }
+    listed!(WarningCode, ReindexReason, UpdateError, WatchError);
 }
 
 #[test]

@@ -2,11 +2,15 @@
 
 mod acceptance;
 mod attachment;
+mod background;
 pub(crate) mod client;
+mod codes;
+mod embeddings;
 mod error;
 mod fixture;
 mod freshness;
 mod http;
+mod indexing;
 mod mcp_http;
 mod parity;
 mod shutdown;

@@ -5,8 +5,10 @@
 
 mod aliases;
 mod gather;
+mod outside;
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -18,7 +20,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
-use ibid_api::{Error, ErrorCode, IndexReply, IndexRequest, RelPath, Result, WatchState};
+use ibid_api::{Error, ErrorCode, IndexReply, IndexRequest, RelPath, Result, WatchError, WatchState};
 use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, event::AccessKind};
 
 use self::{aliases::Aliases, gather::Gathered};
@@ -116,10 +118,12 @@ impl Watcher {
             embed,
             native: None,
             roots: Vec::new(),
+            known_roots: BTreeSet::new(),
             beat_folder: None,
             last_beat: None,
             last_look: None,
             look_took: Duration::ZERO,
+            failed: false,
         };
         threads.push(spawn("ibid-watch", move || watching.run()));
         WatchHandle { stop, wake: sender, threads, engine: engine.clone() }
@@ -167,11 +171,15 @@ struct Watching {
     embed: Option<Sender<()>>,
     native: Option<RecommendedWatcher>,
     roots: Vec<WatchedRoot>,
+    /// Every root that was ever watched: events of one that went away may still arrive.
+    known_roots: BTreeSet<PathBuf>,
     beat_folder: Option<PathBuf>,
     /// When the heart was made to beat, until the beat arrives.
     last_beat: Option<Instant>,
     last_look: Option<Instant>,
     look_took: Duration,
+    /// Whether an update failed since everything was last looked at.
+    failed: bool,
 }
 
 impl Watching {
@@ -246,6 +254,7 @@ impl Watching {
             }
             // Its links are learnt with the look at everything that follows.
             let aliases = Aliases::default();
+            self.known_roots.insert(root.path().to_owned());
             self.roots.push(WatchedRoot { source: source.name.clone(), root, aliases });
         }
         self.beat_folder = self.make_beat_folder();
@@ -258,7 +267,7 @@ impl Watching {
             if complete {
                 status.last_error = None;
             } else if status.last_error.is_none() {
-                status.last_error = Some("WATCHER_UNAVAILABLE".to_owned());
+                status.last_error = Some(WatchError::Unavailable);
             }
             // `Running` only once an event has arrived.
             if !complete {
@@ -283,7 +292,7 @@ impl Watching {
             tracing::warn!("the watcher hears nothing and is set up anew");
             self.engine.set_watch(|status| {
                 status.state = WatchState::Degraded;
-                status.last_error = Some("WATCHER_UNKNOWN_ERROR".to_owned());
+                status.last_error = Some(WatchError::UnknownError);
             });
             self.set_up();
             self.lose();
@@ -299,7 +308,9 @@ impl Watching {
         let complete = self.roots.len() == self.engine.config().sources.len();
         self.engine.set_watch(|status| {
             status.last_heartbeat_ms = Some(now_ms());
-            if complete && status.last_error.is_none() {
+            // What was dropped does not keep it from hearing the rest.
+            let hears = status.last_error.is_none_or(|error| error == WatchError::PathOutsideVault);
+            if complete && hears {
                 status.state = WatchState::Running;
             }
         });
@@ -328,7 +339,7 @@ impl Watching {
             }
             Message::Lost => {
                 self.engine.set_watch(|status| {
-                    status.last_error = Some("WATCHER_EVENT_OVERFLOW".to_owned());
+                    status.last_error = Some(WatchError::EventOverflow);
                     status.state = WatchState::Degraded;
                 });
                 self.lose();
@@ -356,8 +367,14 @@ impl Watching {
             self.heard_beat();
             return;
         }
-        let watched = self.roots.iter_mut().find(|watched| path.starts_with(watched.root.path()));
-        let Some(watched) = watched else { return };
+        let index = self.roots.iter().position(|watched| path.starts_with(watched.root.path()));
+        let Some(index) = index else {
+            if !self.known_roots.iter().any(|root| path.starts_with(root)) {
+                self.drop_event();
+            }
+            return;
+        };
+        let watched = &self.roots[index];
         let inside = path.strip_prefix(watched.root.path()).ok().and_then(Path::to_str);
         let Some(inside) = inside else {
             // A name that is no text cannot be asked for alone.
@@ -374,6 +391,12 @@ impl Watching {
                 if !self.gathered.has(&source, &rel) && !watched.root.shows(&rel, path.is_dir()) {
                     return;
                 }
+                // What was indexed there before the link was made has to be forgotten.
+                if outside::leads_out(path, &self.roots) && !outside::is_indexed(&self.engine, &source, &rel)
+                {
+                    return self.drop_event();
+                }
+                let watched = &mut self.roots[index];
                 // A link that came or went, or a folder that may hold some.
                 let kind = fs::symlink_metadata(path).map(|metadata| metadata.file_type());
                 if watched.aliases.has(&rel) || kind.is_ok_and(|kind| kind.is_symlink() || kind.is_dir()) {
@@ -390,6 +413,15 @@ impl Watching {
         self.note();
     }
 
+    /// An event led out of every root: nothing is done but to count it.
+    fn drop_event(&self) {
+        self.engine.set_watch(|status| {
+            status.events_outside += 1;
+            // What keeps events from arriving matters more.
+            status.last_error.get_or_insert(WatchError::PathOutsideVault);
+        });
+    }
+
     /// Says what waits.
     fn note(&self) {
         let waiting = self.gathered.waiting();
@@ -403,6 +435,7 @@ impl Watching {
     /// Indexes what was gathered. What does not work out stays gathered.
     fn update(&mut self) {
         let before = Instant::now();
+        let mut failed = false;
         for scope in self.gathered.take() {
             let everything = !matches!(scope, ibid_api::IndexScope::Paths { .. });
             let request = IndexRequest { scope: scope.clone(), require_embeddings: false };
@@ -411,7 +444,8 @@ impl Watching {
                 Ok(_) if everything => {
                     self.looked(before);
                     self.engine.set_watch(|status| {
-                        if status.last_error.as_deref() == Some("WATCHER_EVENT_OVERFLOW") {
+                        let over = [WatchError::EventOverflow, WatchError::PathOutsideVault];
+                        if status.last_error.is_some_and(|error| over.contains(&error)) {
                             status.last_error = None;
                         }
                     });
@@ -422,14 +456,21 @@ impl Watching {
                 Err(error)
                     if matches!(error.code, ErrorCode::IndexIncompatible | ErrorCode::IndexNotFound) => {}
                 Err(_) => {
+                    failed = true;
                     let now = Instant::now();
                     let pause = self.engine.config().watch.debounce.max(Duration::from_secs(1));
                     self.gathered.put_back(scope, now, now + pause);
                 }
             }
+            self.engine.note_update(&result);
             if let Some(tell) = &self.options.on_update {
                 tell(&result);
             }
+        }
+        // A failure leaves doubts that some paths cannot settle.
+        let doubts = std::mem::replace(&mut self.failed, failed);
+        if doubts && !failed {
+            self.look();
         }
         let waiting = self.gathered.waiting();
         self.engine.note_changes(waiting);
@@ -467,19 +508,19 @@ impl Watching {
 
     fn fail(&self, state: WatchState, error: &notify::Error) {
         let code = match &error.kind {
-            notify::ErrorKind::MaxFilesWatch => "WATCHER_TOO_MANY_FILES",
-            notify::ErrorKind::PathNotFound | notify::ErrorKind::WatchNotFound => "WATCHER_UNAVAILABLE",
+            notify::ErrorKind::MaxFilesWatch => WatchError::TooManyFiles,
+            notify::ErrorKind::PathNotFound | notify::ErrorKind::WatchNotFound => WatchError::Unavailable,
             notify::ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                "WATCHER_PERMISSION_DENIED"
+                WatchError::PermissionDenied
             }
             notify::ErrorKind::Io(_)
             | notify::ErrorKind::Generic(_)
-            | notify::ErrorKind::InvalidConfig(_) => "WATCHER_UNKNOWN_ERROR",
+            | notify::ErrorKind::InvalidConfig(_) => WatchError::UnknownError,
         };
-        tracing::warn!(code, "the watcher has a problem");
+        tracing::warn!(code = code.as_str(), "the watcher has a problem");
         self.engine.set_watch(|status| {
             status.state = state;
-            status.last_error = Some(code.to_owned());
+            status.last_error = Some(code);
         });
     }
 

@@ -11,6 +11,7 @@ pub(super) const ALL: &[Check] = &[
     ("what changed or is gone is not found by its old meaning", changes_and_removals_count),
     ("models do not mix", models_do_not_mix),
     ("a text keeps the vector it has", a_text_keeps_its_vector),
+    ("a model that is forgotten starts anew, with vectors of any length", a_forgotten_model_starts_anew),
 ];
 
 const DIMENSIONS: usize = 48;
@@ -228,4 +229,40 @@ fn a_text_keeps_its_vector(store: &dyn Store) {
     assert_eq!(stored, [Some(vec![1.0, 0.0])]);
     let found = store.nearest(&meaning(&[1.0, 0.0])).unwrap().list;
     assert_eq!((found.len(), found[0].score), (1, 1.0));
+}
+
+fn a_forgotten_model_starts_anew(store: &dyn Store) {
+    store_all(store, files(0..20));
+    for model in ["m", "other"] {
+        while embed(store, model, 50) > 0 {}
+    }
+    store.settle().unwrap();
+    assert_eq!(store.count_pending_embeddings("m").unwrap(), 0);
+    assert_eq!(store.embedding_length("m").unwrap(), Some(DIMENSIONS));
+    store.apply(WriteBatch { forget_models: vec!["m".to_owned()], ..WriteBatch::default() }).unwrap();
+    for settled in [false, true] {
+        if settled {
+            store.settle().unwrap();
+        }
+        assert_eq!(store.embedding_length("m").unwrap(), None);
+        assert_eq!(store.count_pending_embeddings("m").unwrap(), 20 * 3);
+        assert_eq!(check(store, &question("m", 1, 10)), []);
+        assert_eq!(check(store, &question("other", 1, 10)).len(), 10);
+    }
+    let pending = store.pending_embeddings("m", 100).unwrap();
+    assert_eq!(pending.len(), 20 * 3);
+    let half = |hash| vector_of("m", hash)[..DIMENSIONS / 2].to_vec();
+    let embeddings = pending.iter().map(|pending| EmbeddingWrite {
+        hash: pending.hash,
+        model: "m".to_owned(),
+        vector: half(pending.hash),
+    });
+    store.apply(WriteBatch { embeddings: embeddings.collect(), ..WriteBatch::default() }).unwrap();
+    let shorter = VectorQuery { vector: direction(1)[..DIMENSIONS / 2].to_vec(), ..question("m", 1, 10) };
+    let before = check(store, &shorter);
+    store.settle().unwrap();
+    assert_eq!(check(store, &shorter), before);
+    assert_eq!(before.len(), 10);
+    assert_eq!(store.embedding_length("m").unwrap(), Some(DIMENSIONS / 2));
+    assert_eq!(store.count_pending_embeddings("m").unwrap(), 0);
 }

@@ -52,6 +52,27 @@ pub(super) fn embeddings(
     Ok(found)
 }
 
+/// Length of the vectors of a model: that of any of them.
+pub(super) fn length(connection: &Connection, model_name: &str) -> StoreResult<Option<usize>> {
+    // The inner statement reads an index only, where the rows of all models are mixed.
+    let bytes: Option<i64> = connection
+        .prepare_cached(
+            "SELECT length(vector) FROM embeddings WHERE id =
+             (SELECT id FROM embeddings INDEXED BY sqlite_autoindex_embeddings_1 WHERE model = ?1 LIMIT 1)",
+        )?
+        .query_row([model(connection, model_name)?], |row| row.get(0))
+        .optional()?;
+    Ok(bytes.map(|bytes| bytes as usize / 2))
+}
+
+/// Forgets a model with everything it made.
+pub(super) fn forget(connection: &Connection, model_name: &str) -> StoreResult<()> {
+    let model = model(connection, model_name)?;
+    connection.prepare_cached("DELETE FROM embeddings WHERE model = ?1")?.execute([model])?;
+    connection.prepare_cached("DELETE FROM models WHERE id = ?1")?.execute([model])?;
+    Ok(())
+}
+
 /// A vector as it is stored.
 pub(super) fn vector(bytes: &[u8]) -> StoreResult<Vec<f32>> {
     halves::from_halves(bytes).ok_or_else(|| error::corrupt("a stored vector is cut off"))

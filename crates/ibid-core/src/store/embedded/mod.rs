@@ -328,6 +328,10 @@ impl Store for EmbeddedStore {
         self.connections.snapshot(|connection| self.pending.count(connection, model, counted))
     }
 
+    fn embedding_length(&self, model: &str) -> StoreResult<Option<usize>> {
+        self.connections.read(|connection| embeddings::length(connection, model))
+    }
+
     fn embeddings(&self, model: &str, hashes: &[ContentHash]) -> StoreResult<Vec<Option<Vec<f32>>>> {
         self.connections.snapshot(|connection| embeddings::embeddings(connection, model, hashes))
     }

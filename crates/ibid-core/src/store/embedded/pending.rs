@@ -132,7 +132,7 @@ impl PendingCache {
                 )?
                 .query_row([since, embeddings::model(connection, name)?], |row| row.get(0))?;
             base.texts.saturating_sub(embedded as u64)
-        } else if base.texts == 0 {
+        } else if base.texts == 0 && was_there(connection, name, since)? {
             // Nothing waited, so whatever waits now has come with a document since.
             let new: i64 = connection
                 .prepare_cached(
@@ -152,4 +152,11 @@ impl PendingCache {
     fn remember(&self, name: &str, counted: Counted) {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), counted);
     }
+}
+
+/// Whether embeddings of then are there still: those of a model can be forgotten.
+fn was_there(connection: &Connection, name: &str, generation: i64) -> StoreResult<bool> {
+    Ok(connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM embeddings WHERE model = ?1 AND generation <= ?2)")?
+        .query_row([embeddings::model(connection, name)?, generation], |row| row.get(0))?)
 }

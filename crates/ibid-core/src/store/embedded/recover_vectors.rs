@@ -138,6 +138,10 @@ impl Work<'_> {
         if writer.generation() != since {
             return Err(Failure::Files);
         }
+        // What the files hold was forgotten, and the model makes others by now.
+        if embeddings::length(self.connection, &self.model.name)?.is_some_and(|length| length != dimensions) {
+            return Err(Failure::Files);
+        }
         let since = since as i64;
         let mut changed = RoaringTreemap::new();
         let mut select = self.connection.prepare_cached(

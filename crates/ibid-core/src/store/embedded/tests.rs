@@ -64,6 +64,7 @@ forward! {
     nearest(query: &crate::store::VectorQuery) -> crate::store::Candidates;
     pending_embeddings(model: &str, limit: usize) -> Vec<crate::store::Pending>;
     count_pending_embeddings(model: &str) -> u64;
+    embedding_length(model: &str) -> Option<usize>;
     embeddings(model: &str, hashes: &[ibid_api::ContentHash]) -> Vec<Option<Vec<f32>>>;
 }
 

@@ -26,6 +26,11 @@ pub(super) fn apply(connection: &Connection, batch: &WriteBatch) -> StoreResult<
     for file in &batch.files {
         documents.extend(write.file(file)?);
     }
+    for model in &batch.forget_models {
+        embeddings::forget(connection, model)?;
+        // What waits for an embedding is known as of the last text: everything waits again.
+        write.text_changed = true;
+    }
     write.embeddings(&batch.embeddings)?;
     write.settings(&batch.settings)?;
     connection

@@ -8,8 +8,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use ibid_api::{
-    EmbeddingState, ErrorCode, Freshness, Generation, IndexStatus, Result, Status, SyncStatus, WatchState,
-    WatchStatus,
+    EmbeddingState, ErrorCode, Freshness, Generation, IndexStatus, ReindexReason, Result, Status, SyncStatus,
+    WatchState, WatchStatus,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -63,6 +63,7 @@ fn known(status: Result<Status>) -> Result<Status> {
             index: IndexStatus {
                 freshness: Freshness::Unknown,
                 last_update_ms: None,
+                last_error: None,
                 pending_changes: 0,
                 reindex_reasons: Vec::new(),
                 embedding_state: EmbeddingState::Disabled,
@@ -79,6 +80,7 @@ fn known(status: Result<Status>) -> Result<Status> {
                 last_event_ms: None,
                 last_heartbeat_ms: None,
                 pending: 0,
+                events_outside: 0,
                 last_error: None,
             },
             sync: SyncStatus::default(),
@@ -108,7 +110,7 @@ fn describe(service: &VaultService, status: &Status) -> Value {
     let sync = service.syncer.as_ref().map_or_else(|| status.sync.clone(), |syncer| syncer.status());
     let mut reasons = index.reindex_reasons.clone();
     if reasons.is_empty() && index.freshness == Freshness::Incompatible {
-        reasons.push("INDEX_REINDEX_REQUIRED".to_owned());
+        reasons.push(ReindexReason::ReindexRequired);
     }
     json!({
         "server": {
@@ -121,6 +123,7 @@ fn describe(service: &VaultService, status: &Status) -> Value {
             "freshness": index.freshness,
             "available": is_available(status),
             "lastSuccessfulUpdateAt": time(index.last_update_ms),
+            "lastError": index.last_error,
             "pendingChangeCount": index.pending_changes,
             "reindexRequired": !reasons.is_empty(),
             "reindexReasons": reasons,
@@ -135,6 +138,7 @@ fn describe(service: &VaultService, status: &Status) -> Value {
             "lastEventAt": time(watch.last_event_ms),
             "lastHeartbeatAt": time(watch.last_heartbeat_ms),
             "pending": watch.pending > 0,
+            "eventsOutside": watch.events_outside,
             "lastError": watch.last_error,
         },
         "sync": sync_status(&sync),
