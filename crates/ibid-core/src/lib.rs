@@ -17,6 +17,7 @@ mod note;
 pub mod parse;
 mod private;
 pub mod search;
+pub mod server;
 pub mod source;
 pub mod store;
 pub mod sync;

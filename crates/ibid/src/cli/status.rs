@@ -2,6 +2,7 @@
 
 mod coverage;
 mod links;
+mod server;
 
 use std::sync::Arc;
 
@@ -31,12 +32,18 @@ pub struct StatusArguments {
     /// List the links that lead to no document, or could lead to several.
     #[arg(long)]
     pub links: bool,
+    /// Ask a running server instead: the one that the configuration names, or the one at this address.
+    #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with_all = ["coverage", "links"])]
+    pub server: Option<Option<String>>,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
 }
 
 pub(super) async fn run(arguments: &StatusArguments, context: &Context) -> Outcome {
+    if let Some(url) = &arguments.server {
+        return server::run(url.as_deref(), arguments.json, context).await;
+    }
     let knowledge = Knowledge::open(context)?;
     // A new process knows nothing of what changed since; a look at names and times tells.
     let _ = context.interrupt.or(knowledge.base.verify()).await;

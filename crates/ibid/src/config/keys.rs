@@ -337,8 +337,10 @@ pub const KEYS: &[Key] = &[
         "server.endpoint",
         Kind::Text("http://127.0.0.1:8787"),
         &["VAULT_AGENT_SERVER_ENDPOINT"],
-        "Where a running `ibid serve` is found.",
-    ),
+        "Where `ibid status --server` finds a running server; `server.host` and `server.port` say it when this \
+         is not set.",
+    )
+    .not_in_project(),
     key(
         "server.host",
         Kind::Text("127.0.0.1"),

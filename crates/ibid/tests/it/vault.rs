@@ -13,6 +13,7 @@ mod http;
 mod indexing;
 mod mcp_http;
 mod parity;
+mod server_status;
 mod shutdown;
 mod sync;
 mod tools;
