@@ -1,7 +1,10 @@
 //! Whether the configured model makes vectors of the length that is stored under its name. An endpoint can be
 //! told to serve another model by the same name; its vectors could not be compared with those before.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use ibid_api::Result;
 use serde::{Deserialize, Serialize};
@@ -25,20 +28,29 @@ pub(super) struct Mismatch {
 }
 
 /// A model, and the note that is kept of what it answers. Whoever asks it, the next `status` knows.
-pub(super) struct Observed {
-    pub(super) model: Arc<dyn Embedder>,
-    /// None where nothing may be written.
-    pub(super) note: Option<Note<Mismatch>>,
+struct Observed {
+    model: Arc<dyn Embedder>,
+    note: Note<Mismatch>,
+    /// The same in this process alone, where the note could not be written.
+    here: Arc<AtomicBool>,
+    read_only: bool,
 }
 
 impl Observed {
     fn seen<T>(&self, answer: std::result::Result<T, EmbedError>) -> std::result::Result<T, EmbedError> {
-        match (&self.note, &answer) {
-            (Some(note), Ok(_)) => note.remove(),
-            (Some(note), Err(EmbedError::OtherLength { .. })) => {
-                note.write(&Mismatch { model: self.model.model().to_owned() });
+        match &answer {
+            Ok(_) => {
+                self.here.store(false, Ordering::Relaxed);
+                if !self.read_only {
+                    self.note.remove();
+                }
             }
-            _ => {}
+            Err(EmbedError::OtherLength { .. }) => {
+                let mismatch = Mismatch { model: self.model.model().to_owned() };
+                let noted = !self.read_only && self.note.write(&mismatch);
+                self.here.store(!noted, Ordering::Relaxed);
+            }
+            Err(_) => {}
         }
         answer
     }
@@ -80,14 +92,19 @@ impl Shared {
         if !matches!(self.config.embedding, EmbeddingConfig::Endpoint(_)) {
             return model;
         }
-        let note = (!self.config.read_only).then(|| self.mismatch.clone());
-        Arc::new(Observed { model, note })
+        Arc::new(Observed {
+            model,
+            note: self.mismatch.clone(),
+            here: Arc::clone(&self.mismatch_here),
+            read_only: self.config.read_only,
+        })
     }
 
     /// Whether the last answer of the configured model, in whichever process, had another length.
     pub(super) fn has_other_length(&self, embedder: &dyn Embedder) -> bool {
         let endpoint = matches!(self.config.embedding, EmbeddingConfig::Endpoint(_));
-        endpoint && self.mismatch.read().is_some_and(|mismatch| mismatch.model == embedder.model())
+        let noted = || self.mismatch.read().is_some_and(|mismatch| mismatch.model == embedder.model());
+        endpoint && (self.mismatch_here.load(Ordering::Relaxed) || noted())
     }
 
     /// Tells the configured model which length is stored now: another process may have forgotten what was.
@@ -101,6 +118,10 @@ impl Shared {
 
     /// Forgets vectors that the configured model cannot be compared with any more, so that it makes them anew.
     pub(super) fn forget_other_length(&self, store: &dyn Store) -> Result<()> {
+        // Opening another kind of model only to ask this would take long.
+        if !matches!(self.config.embedding, EmbeddingConfig::Endpoint(_)) {
+            return Ok(());
+        }
         let Ok(Some(embedder)) = self.embedder() else { return Ok(()) };
         if !self.has_other_length(embedder.as_ref()) {
             return Ok(());
@@ -110,6 +131,7 @@ impl Shared {
         store.settle().map_err(error::store)?;
         embedder.expect_dimensions(0);
         self.mismatch.remove();
+        self.mismatch_here.store(false, Ordering::Relaxed);
         Ok(())
     }
 }

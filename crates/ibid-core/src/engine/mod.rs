@@ -68,8 +68,10 @@ struct Shared {
     /// The last update in the background that failed, and the same where it could not be noted.
     failure: Note<UpdateFailure>,
     failure_here: Mutex<Option<UpdateFailure>>,
-    /// That the configured model gave vectors of another length than those stored.
+    /// That the configured model gave vectors of another length than those stored, and the same where it could
+    /// not be noted.
     mismatch: Note<Mismatch>,
+    mismatch_here: Arc<AtomicBool>,
     watch: Mutex<WatchStatus>,
     sync: Mutex<SyncStatus>,
 }
@@ -94,6 +96,7 @@ impl LocalEngine {
                 failure: Note::new(&config.data_dir, background::FAILURE),
                 failure_here: Mutex::default(),
                 mismatch: Note::new(&config.data_dir, length::MISMATCH),
+                mismatch_here: Arc::default(),
                 config,
                 opened: Mutex::default(),
                 searching: Mutex::default(),

@@ -156,7 +156,11 @@ impl PendingCache {
 
 /// Whether embeddings of then are there still: those of a model can be forgotten.
 fn was_there(connection: &Connection, name: &str, generation: i64) -> StoreResult<bool> {
+    // In this index the rows of all models are mixed, so that one of them is found soon.
     Ok(connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM embeddings WHERE model = ?1 AND generation <= ?2)")?
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM embeddings INDEXED BY sqlite_autoindex_embeddings_1
+             WHERE model = ?1 AND generation <= ?2)",
+        )?
         .query_row([embeddings::model(connection, name)?, generation], |row| row.get(0))?)
 }

@@ -114,6 +114,22 @@ fn a_model_that_gives_other_vectors_by_its_name_is_told_and_a_rebuild_heals_it()
 }
 
 #[test]
+fn a_server_that_may_not_write_tells_of_other_vectors_too() {
+    let endpoint = Endpoint::start(Manner::Vectors(24));
+    let vault = with_endpoint(Vault::new(), &endpoint);
+    vault.index();
+    let vault = vault.set("IBID_READ_ONLY", "true");
+    let server = vault.serve(&[]);
+    endpoint.behave(Manner::Vectors(16));
+    let reply = search(&server, "rain barrel");
+    assert_eq!(codes(&reply), ["INDEX_EMBEDDING_DIMENSION_MISMATCH", "EMBEDDING_UNAVAILABLE"]);
+    until(&server, "incompatible");
+    endpoint.behave(Manner::Vectors(24));
+    assert_eq!(search(&server, "kitchen scraps").data()["usedMode"], "hybrid");
+    until(&server, "ready");
+}
+
+#[test]
 fn a_rebuild_by_another_process_heals_a_running_server_too() {
     let endpoint = Endpoint::start(Manner::Vectors(24));
     let vault = with_endpoint(Vault::new(), &endpoint);
