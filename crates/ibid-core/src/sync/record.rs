@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(record.last_error.as_deref(), Some("SYNC_WORKTREE_DIRTY"));
         ledger.note(Ok(7));
         assert_eq!(ledger.read(), SyncRecord { last_success_ms: Some(7), ..SyncRecord::default() });
-        fs::write(folder.path().join(RECORD), "not a record").unwrap();
+        std::fs::write(folder.path().join(RECORD), "not a record").unwrap();
         assert_eq!(ledger.read(), SyncRecord::default());
     }
 
