@@ -127,7 +127,8 @@ impl<'a> Plan<'a> {
                     self.closed.push(format!("{}/", found.path));
                 }
                 let outcome = FileOutcome::Failed { reason: "the file system refuses to show it".to_owned() };
-                if stored.is_some_and(|stored| stored.outcome == outcome) {
+                let known = stored.is_some_and(|stored| stored.outcome == outcome);
+                if known && !matches!(self.scope, Scope::Everything) {
                     return Decision::Unchanged(outcome);
                 }
                 return Decision::Record(self.record(&found, outcome));
@@ -147,8 +148,10 @@ impl<'a> Plan<'a> {
         let known = stored.map(|stored| Known { hash: stored.hash, outcome: stored.outcome.clone(), same });
         match (self.scope, stored) {
             (Scope::Everything, stored) => {
-                // Read for its content: equal bytes are made into a document again all the same.
-                let known = stored.map(|stored| Known { hash: None, outcome: stored.outcome.clone(), same });
+                // Read for its content: equal bytes are made into a document again all the same, and a failure
+                // that is known is told again.
+                let known =
+                    stored.map(|stored| Known { hash: None, outcome: stored.outcome.clone(), same: false });
                 Decision::Read(ReadTask { found, known })
             }
             (Scope::Changes { checked_ns, now_ns }, Some(stored))
@@ -316,6 +319,6 @@ mod tests {
         let recipe = recipe();
         let mut plan =
             Plan::new("notes", &recipe, vec![stored("a.md", 5, LONG_AGO, INDEXED)], Scope::Everything);
-        assert_eq!(name(&plan.decide(found("a.md", 5, LONG_AGO))), "read same=true");
+        assert_eq!(name(&plan.decide(found("a.md", 5, LONG_AGO))), "read same=false");
     }
 }
