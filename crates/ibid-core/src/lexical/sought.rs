@@ -32,7 +32,8 @@ impl Sought {
 
     /// Whether a word with this first letter may be one of those sought.
     pub fn may_begin(&self, initial: char) -> bool {
-        !initial.is_ascii() || self.initials[initial.to_ascii_lowercase() as usize]
+        // An apostrophe may go with the ending of a word, and its first letter comes after it.
+        !initial.is_ascii_alphanumeric() || self.initials[initial.to_ascii_lowercase() as usize]
     }
 
     /// Passes on each place of a sought word, in order.
@@ -83,6 +84,13 @@ impl Sought {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_after_an_apostrophe_is_found() {
+        let mut found = Vec::new();
+        Sought::new("Uü", Language::English).find("_'UÜ-", &mut |token| found.push((token.from, token.to)));
+        assert_eq!(found.len(), 1);
+    }
 
     proptest::proptest! {
         #[test]
