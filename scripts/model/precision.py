@@ -2,13 +2,14 @@
 """Compares the built-in model, whose weights have eight bits, with its full-precision original on judged sets.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy tokenizers
-    /tmp/venv/bin/python scripts/model/precision.py DATA [--set NAME]... [--ibid PROGRAM] [--keep FOLDER]
+    /tmp/venv/bin/python scripts/model/precision.py DATA [--set NAME]... [--others N] [--ibid PROGRAM] [--keep FOLDER]
 
 DATA holds judged sets, as `ibid eval --help` describes them. Each is asked by meaning twice, through the whole
 engine: with the built-in model, and with the 32-bit weights it was made from, which this program serves as an
 endpoint on this machine. Everything else is the same: passages, order of the search, measure. Printed are nDCG@10 of
 both, the difference with the interval that holds 95 of 100 resamples of the questions, and the cosine between the two
-vectors of each passage. One thread; 1,000 passages that fill the model take about two minutes.
+vectors of each passage. One thread; 1,000 passages that fill the model take about two minutes. With `--others`, a set
+is reduced for both models to the documents that answer a question and so many others, spread evenly.
 """
 
 import argparse
@@ -85,6 +86,21 @@ def serve(embed):
     return f"http://127.0.0.1:{server.server_address[1]}/v1/embeddings"
 
 
+def reduced(folder, others, place):
+    """The set with the documents that answer a question and so many others."""
+    answers = {line.split("\t")[1] for line in (folder / "qrels.tsv").read_text().splitlines()[1:]}
+    documents = (folder / "corpus.jsonl").read_text().splitlines(keepends=True)
+    judged = [json.loads(document)["id"] in answers for document in documents]
+    rest = [number for number, is_judged in enumerate(judged) if not is_judged]
+    taken = set(rest) if len(rest) <= others else {rest[number * len(rest) // others] for number in range(others)}
+    place.mkdir(parents=True, exist_ok=True)
+    kept = [document for number, document in enumerate(documents) if judged[number] or number in taken]
+    (place / "corpus.jsonl").write_text("".join(kept))
+    for name in ("queries.jsonl", "qrels.tsv"):
+        (place / name).write_bytes((folder / name).read_bytes())
+    return place
+
+
 def ask(program, folder, keep, environment):
     """nDCG@10 of every question, by meaning alone."""
     command = [program, "eval", folder, "--mode", "embedding", "--json", "--keep", keep]
@@ -117,6 +133,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("--set", action="append", help="only this set, by its path below DATA; may be repeated")
+    parser.add_argument("--others", type=int, help="documents that answer no question, at most so many")
     parser.add_argument("--ibid", default="target/release/ibid")
     parser.add_argument("--keep", type=pathlib.Path, help="what was embedded once is not embedded again")
     parser.add_argument("--download", help="directory that keeps or already holds the package")
@@ -143,6 +160,8 @@ def main():
             if arguments.set and name not in arguments.set:
                 continue
             place = keep / name.replace("/", "-")
+            if arguments.others is not None:
+                folder = reduced(folder, arguments.others, place / "reduced" / folder.name)
             eight = ask(program, folder, place, usual)
             full = ask(program, folder, place, {**usual, **endpoint})
             near = cosines(place / folder.name)
