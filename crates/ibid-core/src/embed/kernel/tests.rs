@@ -64,6 +64,7 @@ fn linear_layers_are_exact_in_every_kernel() {
         for rows in [1, 2, 3, 5, 6, 7, 13, 16, 17, 33, 97] {
             check(kernel, rows, 32, 48, false);
         }
+        check(kernel, 17, 38, 16, false);
         check(kernel, 4, 384, 16, true);
         check(kernel, 3, 1536, 32, true);
         check(kernel, 2, 3072, 16, true);
