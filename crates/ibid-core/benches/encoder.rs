@@ -1,7 +1,7 @@
 //! Speed of the built-in model in processor time on one thread, beside the bare matrix multiplications that it
 //! cannot do without.
 //!
-//! `cargo bench -p ibid-core --bench encoder`
+//! `cargo bench --workspace --bench encoder`
 
 #![allow(unsafe_code, clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 

@@ -6,7 +6,7 @@
 //! `--program` measures that program from outside instead of the one built with the benchmark.
 //!
 //! Vectors are random directions under the name of the built-in model: searching them takes as long as
-//! searching real ones, and making real ones is measured by `cargo bench -p ibid-core --bench encoder`.
+//! searching real ones, and making real ones is measured by `cargo bench --workspace --bench encoder`.
 #![expect(clippy::print_stdout, reason = "a benchmark reports on standard output")]
 
 use std::{

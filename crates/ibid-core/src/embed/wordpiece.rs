@@ -15,6 +15,9 @@ const LONGEST_PIECE: usize = 255;
 const UNKNOWN_WEIGHT: f32 = 8.0;
 /// What a character of a script without spaces counts as.
 const SPACELESS_WEIGHT: f32 = 4.0;
+/// What a word counts more for losing its accents. A language of short words needs few pieces for each, known or
+/// not; in Vietnamese, nearly all of them are other words without their accents.
+const ACCENT_WEIGHT: f32 = 1.0;
 
 #[derive(Debug, Clone, Copy)]
 struct Piece {
@@ -171,7 +174,7 @@ impl WordPiece {
     }
 
     /// Word pieces per word, words being what stands between spaces; `None` for a text without words.
-    /// Unknown words and the characters of scripts without spaces count as several.
+    /// Unknown words, words that lose their accents and the characters of scripts without spaces count as several.
     pub(super) fn fertility(&self, text: &str) -> Option<f32> {
         let mut numbers = Vec::new();
         self.pieces(text, usize::MAX, &mut numbers);
@@ -185,7 +188,8 @@ impl WordPiece {
             let spaceless = matches!(text, [0xe1, 0x84..=0x87, ..]) || text >= "\u{2e80}".as_bytes();
             if spaceless { SPACELESS_WEIGHT } else { 1.0 }
         };
-        let sum: f32 = numbers.iter().map(|number| weight(*number)).sum();
+        let accents = text.split_whitespace().filter(|word| self.rules.loses_accents(word)).count();
+        let sum = numbers.iter().map(|number| weight(*number)).sum::<f32>() + accents as f32 * ACCENT_WEIGHT;
         (words > 0 && sum > 0.0).then(|| sum / words as f32)
     }
 }
@@ -249,6 +253,7 @@ mod tests {
         check("how do I undo the last commit", 1.0, 1.2);
         check("Inhibition of PI3K reduces phosphorylation of AKT", 1.3, 2.5);
         check("¿Dónde está la biblioteca más cercana?", 1.6, 3.0);
+        check("Hà Nội là thủ đô của Việt Nam", 2.2, 3.5);
         check("Москва столица России", 4.0, 20.0);
         check("القاهرة عاصمة مصر", 4.0, 20.0);
         check("서울은 대한민국의 수도", 10.0, 60.0);

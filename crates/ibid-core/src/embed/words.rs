@@ -57,6 +57,15 @@ impl WordRules {
         growing.finish();
     }
 
+    /// Whether a word has accents that are dropped, so that words with other meanings look like it.
+    pub(super) fn loses_accents(self, word: &str) -> bool {
+        let mut lost = false;
+        for character in word.chars().filter(|character| self.strip_accents && !character.is_ascii()) {
+            decompose_canonical(character, |part| lost |= within(&MARKS, part));
+        }
+        lost
+    }
+
     fn character<F: FnMut(&str) -> ControlFlow<()>>(self, character: char, growing: &mut Growing<F>) {
         if character.is_ascii() {
             if !character.is_ascii_control() || matches!(character, '\t' | '\n' | '\r') {
