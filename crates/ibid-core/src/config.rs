@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use ibid_api::DocumentKind;
 
-use crate::chunk::ChunkPolicy;
+use crate::{chunk::ChunkPolicy, parse::Legacy};
 
 /// Folders and files that no source shows unless its own patterns take them back in, in gitignore syntax.
 pub const DEFAULT_EXCLUDES: &[&str] = &[
@@ -34,8 +34,8 @@ pub struct CoreConfig {
     /// Only files with one of these extensions (lower case, without dot) become documents; all the engine
     /// can read when `None`.
     pub extensions: Option<Vec<String>>,
-    /// Whether text in UTF-16 or an older encoding is decoded, or left out as not UTF-8.
-    pub decode_legacy: bool,
+    /// Which texts in UTF-16 or an older encoding are decoded; others are left out as not UTF-8.
+    pub legacy: Legacy,
     /// How documents are cut.
     pub chunk_policy: ChunkPolicy,
     /// Where vectors come from.
@@ -60,7 +60,7 @@ impl CoreConfig {
             data_dir: data_dir.into(),
             sources: Vec::new(),
             extensions: None,
-            decode_legacy: true,
+            legacy: Legacy::default(),
             chunk_policy: Self::HEADING_CHUNKS,
             embedding: EmbeddingConfig::Builtin,
             read_only: false,
@@ -78,7 +78,7 @@ impl CoreConfig {
 
     /// Restricts documents to Markdown in UTF-8, as a vault does.
     pub fn markdown_only(mut self) -> Self {
-        self.decode_legacy = false;
+        self.legacy = Legacy::Never;
         self.extensions = Some(vec!["md".to_owned(), "markdown".to_owned()]);
         self
     }

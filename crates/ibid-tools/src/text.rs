@@ -20,6 +20,8 @@ use crate::{ErrorStyle, Spec, Toolset};
 pub struct TextConfig {
     /// The file; none is a state that is reported, not an error.
     pub file: Option<PathBuf>,
+    /// Whether nobody named the file: it is where one would be, and may well not be there.
+    pub is_default: bool,
     /// What the text is about.
     pub description: String,
 }
@@ -30,7 +32,7 @@ impl TextConfig {
 
     /// The text in `file`, described by default.
     pub fn new(file: Option<PathBuf>) -> Self {
-        Self { file, description: Self::DESCRIPTION.to_owned() }
+        Self { file, is_default: false, description: Self::DESCRIPTION.to_owned() }
     }
 }
 
@@ -39,6 +41,8 @@ pub fn toolset(config: TextConfig) -> Toolset {
     let base = Arc::new(Base { config, loaded: OnceLock::new() });
     match base.text() {
         Ok(text) => tracing::info!(bytes = text.size, "knowledge base text loaded"),
+        // Whoever serves something else has nothing to mend.
+        Err(reason @ Unavailable::NotConfigured) => tracing::debug!("{}", reason.message()),
         Err(reason) => tracing::warn!("{}", reason.message()),
     }
     Toolset::build("text", base)
@@ -237,7 +241,10 @@ impl Base {
     fn load(&self) -> Result<Text, Unavailable> {
         let file = self.config.file.as_deref().ok_or(Unavailable::NotConfigured)?;
         // Opening a pipe or a device could wait for ever.
-        let metadata = fs::metadata(file).map_err(|error| reason(&error))?;
+        let metadata = fs::metadata(file).map_err(|error| match reason(&error) {
+            Unavailable::Missing if self.config.is_default => Unavailable::NotConfigured,
+            reason => reason,
+        })?;
         if !metadata.is_file() {
             return Err(Unavailable::NotAFile);
         }

@@ -24,12 +24,12 @@ use serde_json::{Value, json};
 struct Prototype;
 
 impl Prototype {
-    const START: Duration = Duration::from_micros(1_900);
-    const STDIO: Duration = Duration::from_micros(55);
-    const HTTP_MODERN: Duration = Duration::from_micros(316);
-    const HTTP_STATELESS: Duration = Duration::from_micros(305);
-    const HTTP_SESSION: Duration = Duration::from_micros(393);
-    const MEMORY_MB: f64 = 8.0;
+    const START: Duration = Duration::from_micros(1_500);
+    const STDIO: Duration = Duration::from_micros(77);
+    const HTTP_MODERN: Duration = Duration::from_micros(192);
+    const HTTP_STATELESS: Duration = Duration::from_micros(180);
+    const HTTP_SESSION: Duration = Duration::from_micros(190);
+    const MEMORY_MB: f64 = 7.9;
 }
 
 /// What is aimed at, at p50 on a quiet machine.

@@ -7,6 +7,7 @@ use ibid_core::{
     CoreConfig, EmbedReply, EmbeddingConfig, EndpointConfig, LocalEngine, SourceConfig, WatchConfig,
     chunk::ChunkPolicy,
     ingest::Progress,
+    parse::Legacy,
     source::{WatchHandle, WatchOptions, Watcher},
 };
 use ibid_tools::{Selection, ToolTable, Toolset, text, vault};
@@ -87,7 +88,7 @@ pub fn core_config(values: &Values, place: &Place) -> CoreConfig {
     });
     CoreConfig {
         sources: sources.collect(),
-        decode_legacy: values.index.legacy_encodings,
+        legacy: legacy(&values.index.legacy_encodings),
         chunk_policy: ChunkPolicy::Heading { target: values.index.chunk_target, max: values.index.chunk_max },
         embedding: embedding(values),
         read_only: values.read_only,
@@ -97,6 +98,15 @@ pub fn core_config(values: &Values, place: &Place) -> CoreConfig {
             max_batch_delay: Duration::from_millis(values.watch.max_batch_delay_ms),
         },
         ..CoreConfig::new(&place.data_dir)
+    }
+}
+
+/// What is decoded that is not UTF-8.
+fn legacy(choice: &str) -> Legacy {
+    match choice {
+        "never" => Legacy::Never,
+        "always" => Legacy::Always,
+        _ => Legacy::Texts,
     }
 }
 
@@ -165,8 +175,12 @@ fn chosen(config: &Config, toolsets: Vec<Toolset>) -> Result<ToolTable> {
 }
 
 fn text_toolset(config: &Config) -> Toolset {
-    let file = config.values.text.file.clone().unwrap_or_else(|| default_text_file(config));
-    text::toolset(text::TextConfig { file: Some(file), description: config.values.text.description.clone() })
+    let named = config.values.text.file.clone();
+    text::toolset(text::TextConfig {
+        is_default: named.is_none(),
+        file: Some(named.unwrap_or_else(|| default_text_file(config))),
+        description: config.values.text.description.clone(),
+    })
 }
 
 /// The default file beside the current folder, else beside the program.

@@ -13,7 +13,7 @@ use crate::{
     attachment,
     config::SourceConfig,
     error,
-    parse::{Outcome, ParseOptions, RawFile, parse_as},
+    parse::{Legacy, Outcome, ParseOptions, RawFile, parse_as},
     source::{ReadError, SourceRoot},
     store::{StoredDocument, StoredLink},
 };
@@ -44,7 +44,7 @@ impl Shared {
         let source = self.config.sources.iter().find(|source| source.name == summary.source);
         let root = self.root(source.ok_or_else(no_note)?).ok_or_else(no_note)?;
         let bytes = root.read(&summary.path, max_bytes).map_err(unreadable)?.bytes;
-        let options = ParseOptions { decode_legacy: true, max_bytes: u64::MAX };
+        let options = ParseOptions { legacy: Legacy::Always, max_bytes: u64::MAX };
         let raw = RawFile { path: summary.path.clone(), bytes };
         Ok(match parse_as(summary.kind, &raw, &options) {
             Outcome::Parsed(parsed, _) => parsed.text,
@@ -111,7 +111,7 @@ fn attachments_in(text: &str, document: &StoredDocument) -> Vec<String> {
     }
     let summary = &document.summary;
     let raw = RawFile { path: summary.path.clone(), bytes: text.as_bytes().to_vec() };
-    let options = ParseOptions { decode_legacy: false, max_bytes: u64::MAX };
+    let options = ParseOptions { legacy: Legacy::Never, max_bytes: u64::MAX };
     let Outcome::Parsed(parsed, _) = parse_as(summary.kind, &raw, &options) else { return Vec::new() };
     // A part cut out of a code block may look like a reference; the whole document knows better.
     parsed.attachments.into_iter().filter(|path| document.attachments.contains(path)).collect()

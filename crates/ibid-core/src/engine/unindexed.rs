@@ -61,7 +61,7 @@ impl Shared {
             attachments: Vec::new(),
         };
         let raw = RawFile { path, bytes };
-        match parse(&raw, &ParseOptions { decode_legacy: self.config.decode_legacy, max_bytes: u64::MAX }) {
+        match parse(&raw, &ParseOptions { legacy: self.config.legacy, max_bytes: u64::MAX }) {
             Outcome::Parsed(parsed, _) => {
                 // Where links lead is known to the index alone.
                 let unresolved = parsed.links.iter().map(|link| Link {

@@ -32,7 +32,7 @@ impl Fingerprint {
         Self {
             making: MAKING,
             chunking: format!("{:?}", config.chunk_policy),
-            reading: format!("extensions {:?}, decode legacy {}", config.extensions, config.decode_legacy),
+            reading: format!("extensions {:?}, legacy {:?}", config.extensions, config.legacy),
             sources: config
                 .sources
                 .iter()
@@ -104,7 +104,7 @@ impl SourcePrint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chunk::ChunkPolicy;
+    use crate::{chunk::ChunkPolicy, parse::Legacy};
 
     fn check(change: impl Fn(&mut CoreConfig), want: &[ReindexReason]) {
         let folder = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ mod tests {
         );
         check(|config| config.sources[0].exclude.push("x".to_owned()), &[ReindexReason::ExcludesChanged]);
         check(|config| config.sources[0].max_file_bytes = 1, &[ReindexReason::ConfigChanged]);
-        check(|config| config.decode_legacy = false, &[ReindexReason::ConfigChanged]);
+        check(|config| config.legacy = Legacy::Never, &[ReindexReason::ConfigChanged]);
         check(
             |config| {
                 let other = config.sources[0].root.with_file_name("b");

@@ -34,7 +34,7 @@ impl Recipe {
         Self {
             extensions: config.extensions.clone(),
             kinds: source.kinds.clone(),
-            parse: ParseOptions { decode_legacy: config.decode_legacy, max_bytes: source.max_file_bytes },
+            parse: ParseOptions { legacy: config.legacy, max_bytes: source.max_file_bytes },
             policy: config.chunk_policy,
         }
     }

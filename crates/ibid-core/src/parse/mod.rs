@@ -142,18 +142,42 @@ impl Parsed {
     }
 }
 
+/// Which files that are not UTF-8 are decoded: from UTF-16, or from an older encoding that is guessed. Others are
+/// left out as not UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Legacy {
+    /// None.
+    Never,
+    /// Plain text and source code, which come from everywhere. A note that is not UTF-8 is more likely damaged,
+    /// and its owner wants to know.
+    #[default]
+    Texts,
+    /// All.
+    Always,
+}
+
+impl Legacy {
+    fn includes(self, kind: DocumentKind) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Texts => !matches!(kind, DocumentKind::Markdown | DocumentKind::Note),
+            Self::Always => true,
+        }
+    }
+}
+
 /// What parsing may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseOptions {
-    /// Whether text in UTF-16 or an older encoding is decoded, or skipped as not UTF-8.
-    pub decode_legacy: bool,
+    /// What is decoded that is not UTF-8.
+    pub legacy: Legacy,
     /// Larger files are skipped.
     pub max_bytes: u64,
 }
 
 impl Default for ParseOptions {
     fn default() -> Self {
-        Self { decode_legacy: true, max_bytes: 2 * 1024 * 1024 }
+        Self { legacy: Legacy::default(), max_bytes: 2 * 1024 * 1024 }
     }
 }
 
@@ -170,7 +194,7 @@ pub fn parse_as(kind: DocumentKind, raw: &RawFile, options: &ParseOptions) -> Ou
     if raw.bytes.len() as u64 > options.max_bytes {
         return Outcome::Skipped(SkipReason::TooLarge);
     }
-    let text = match encoding::decode(&raw.bytes, options.decode_legacy) {
+    let text = match encoding::decode(&raw.bytes, options.legacy.includes(kind)) {
         Ok(text) if text.trim().is_empty() => return Outcome::Skipped(SkipReason::Empty),
         Ok(text) => text,
         Err(reason) => return Outcome::Skipped(reason),

@@ -240,10 +240,10 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "index.legacy_encodings",
-        Kind::Bool(true),
+        Kind::Choice { values: &["never", "texts", "always"], default: "texts" },
         &[],
-        "Whether texts in UTF-16 or an older encoding are decoded. When not, they are left out with the warning \
-         `FILE_NOT_UTF8`.",
+        "Which files in UTF-16 or an older encoding are decoded: none, plain text and source code, or Markdown \
+         too. Others are left out with the warning `FILE_NOT_UTF8`.",
     ),
     key(
         "index.chunk_target",

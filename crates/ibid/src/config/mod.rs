@@ -163,7 +163,7 @@ values! {
         root: Option<PathBuf>,
         exclude: Vec<String>,
     }
-    IndexValues { max_file_bytes: u64, legacy_encodings: bool, chunk_target: usize, chunk_max: usize, }
+    IndexValues { max_file_bytes: u64, legacy_encodings: String, chunk_target: usize, chunk_max: usize, }
     SearchValues { mode: String, limit: u32, per_document: u32, format: String, }
     EmbeddingValues {
         enabled: bool,

@@ -224,4 +224,7 @@ fn a_server_of_this_toolset_alone_leaves_the_folder_it_starts_in_alone() {
     assert!(!sandbox.data().exists());
     drop(serve("text,vault"));
     assert!(sandbox.data().exists());
+    // A server that nobody gave a text has nothing to complain of.
+    let server = Server::of(sandbox.command(&["serve", "--port", "0"])).unwrap();
+    assert!(!server.log.text().contains("knowledge base unavailable"), "{}", server.log.text());
 }

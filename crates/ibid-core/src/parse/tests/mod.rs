@@ -84,7 +84,7 @@ pub(crate) fn check_invariants(parsed: &Parsed) {
 
 #[test]
 fn what_cannot_be_read_is_skipped_for_a_reason() {
-    let options = ParseOptions { decode_legacy: false, max_bytes: 16 };
+    let options = ParseOptions { legacy: Legacy::Never, max_bytes: 16 };
     for (name, bytes, want) in [
         ("a.md", b"\0binary".as_slice(), SkipReason::Binary),
         ("a.md", b"caf\xE9", SkipReason::NotUtf8),

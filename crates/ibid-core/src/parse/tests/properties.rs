@@ -28,7 +28,7 @@ proptest! {
     #[test]
     fn any_bytes_parse_or_are_skipped(bytes in prop::collection::vec(any::<u8>(), 0..400), legacy: bool) {
         for name in ["a.md", "a.txt", "a.rs"] {
-            let options = ParseOptions { decode_legacy: legacy, max_bytes: 1000 };
+            let options = ParseOptions { legacy: if legacy { Legacy::Always } else { Legacy::Never }, max_bytes: 1000 };
             if let Outcome::Parsed(parsed, _) = outcome(name, &bytes, &options) {
                 check_invariants(&parsed);
             }

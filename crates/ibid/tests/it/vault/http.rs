@@ -88,7 +88,7 @@ fn index_and_reindex_count_what_they_did_and_refuse_unknown_fields() {
 
 #[test]
 fn warnings_about_files_reach_whoever_indexes() {
-    let vault = Vault::new().set("IBID_INDEX_LEGACY_ENCODINGS", "false");
+    let vault = Vault::new();
     vault.write_bytes("Binary.md", b"# Binary\0\x01\x02");
     vault.write_bytes("Latin.md", b"# Gr\xfc\xdfe\n\nEin Brief.\n");
     vault.write("Vast.md", &"words and words\n".repeat(140_000));

@@ -56,7 +56,7 @@ fn same(mut codes: Vec<String>, expected: &[&str]) {
 
 #[test]
 fn an_update_and_a_rebuild_each_say_it_in_their_own_words() {
-    let vault = Vault::empty().set("IBID_INDEX_LEGACY_ENCODINGS", "false");
+    let vault = Vault::empty();
     vault.write("Home.md", "# Home");
     let server = vault.serve(&[]);
     let binds = write_files_with_problems(&vault);
@@ -76,7 +76,7 @@ fn an_update_and_a_rebuild_each_say_it_in_their_own_words() {
 
 #[test]
 fn the_first_index_is_a_full_one() {
-    let vault = Vault::empty().set("IBID_INDEX_LEGACY_ENCODINGS", "false");
+    let vault = Vault::empty();
     // There is no place for an index while the server starts.
     let data = vault.folder().join("data");
     fs::write(&data, "in the way").unwrap();
