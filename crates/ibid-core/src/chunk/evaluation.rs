@@ -165,6 +165,7 @@ fn the_default_size_holds_answers_as_well_as_any() {
         ChunkPolicy::Tokens { target: 200, max: 400, overlap: 0 },
         ChunkPolicy::Tokens { target: 200, max: 400, overlap: 50 },
         ChunkPolicy::LIBRARY,
+        ChunkPolicy::DOCS,
         ChunkPolicy::default(),
     ];
     println!("{:<52} chunks  mean | recall, precision, intersection over union at {BUDGETS:?}", "policy");

@@ -35,6 +35,13 @@ pub enum ChunkPolicy {
         /// At most so much is repeated from the chunk before, from the start of a sentence or a line.
         overlap: usize,
     },
+    /// By section and by kind of block, counted in characters: paragraphs of a section packed, each table alone.
+    Sections {
+        /// Hard limit.
+        max: usize,
+        /// The last paragraph of the chunk before is repeated if it is no longer than this.
+        overlap: usize,
+    },
 }
 
 /// A chunk that is not stored yet.
@@ -59,6 +66,8 @@ impl ChunkPolicy {
     pub const VAULT: Self = Self::Heading { target: 2000, max: 4000 };
     /// Sizes of the library contract.
     pub const LIBRARY: Self = Self::Tokens { target: 512, max: 1024, overlap: 64 };
+    /// Sizes of the contract for typed documentation.
+    pub const DOCS: Self = Self::Sections { max: 1500, overlap: 200 };
 }
 
 impl Default for ChunkPolicy {

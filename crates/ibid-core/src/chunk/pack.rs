@@ -19,6 +19,8 @@ pub(super) struct Limits {
     overlap: usize,
     /// Whether the size of a text is its length in bytes.
     by_bytes: bool,
+    /// Whether a table is a chunk of its own, and what is repeated is a whole block.
+    by_kind: bool,
 }
 
 impl Limits {
@@ -32,13 +34,24 @@ impl Limits {
                 overlap.saturating_mul(TOKEN_BYTES),
                 true,
             ),
+            ChunkPolicy::Sections { max, overlap } => {
+                let overlap = overlap.min(max / 2);
+                (max - overlap, max.max(1), overlap, text.is_ascii())
+            }
         };
         let target = target.clamp(if by_bytes { TOKEN_BYTES.min(max) } else { 1 }, max);
-        Self { target, max, overlap: overlap.min(target / 2), by_bytes }
+        let by_kind = matches!(policy, ChunkPolicy::Sections { .. });
+        Self { target, max, overlap: overlap.min(target / 2), by_bytes, by_kind }
     }
 
     fn size(&self, text: &str) -> usize {
         if self.by_bytes { text.len() } else { text.chars().count() }
+    }
+
+    /// Whether two neighbours may be in one chunk. A heading goes with whatever follows it.
+    fn may_join(&self, one: BlockKind, next: BlockKind) -> bool {
+        let apart = one == BlockKind::Table || next == BlockKind::Table;
+        !self.by_kind || !apart || one == BlockKind::Heading
     }
 
     /// The end of a piece of this size at the start of `text`, at least one character.
@@ -64,7 +77,8 @@ struct Unit {
 pub(super) fn pack(parsed: &Parsed, blocks: &[Block], limits: &Limits, ranges: &mut Vec<Range<usize>>) {
     let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return };
     let whole = first.bytes.start..last.bytes.end;
-    if limits.size(&parsed.text[whole.clone()]) <= limits.max {
+    let may_be_one = blocks.windows(2).all(|pair| limits.may_join(pair[0].kind, pair[1].kind));
+    if may_be_one && limits.size(&parsed.text[whole.clone()]) <= limits.max {
         ranges.push(whole);
         return;
     }
@@ -85,7 +99,7 @@ pub(super) fn pack(parsed: &Parsed, blocks: &[Block], limits: &Limits, ranges: &
             continue;
         }
         let mut bytes = first.bytes.start..last.bytes.end;
-        if index > 0 && limits.overlap > 0 {
+        if index > 0 && limits.overlap > 0 && limits.may_join(units[group.start - 1].kind, first.kind) {
             bytes.start =
                 with_overlap(&parsed.text, &units[groups[index - 1].clone()], bytes.clone(), limits);
         }
@@ -143,8 +157,10 @@ fn group(text: &str, units: &[Unit], limits: &Limits) -> Vec<Range<usize>> {
     for (index, unit) in units.iter().enumerate() {
         if let Some((group, size)) = groups.last_mut() {
             let together = *size + gap(index) + unit.size;
-            let is_small = *size < limits.target / 4 || units[group.end - 1].kind == BlockKind::Heading;
-            if together <= limits.target || (is_small && together <= limits.max) {
+            let last = units[group.end - 1].kind;
+            let is_small = *size < limits.target / 4 || last == BlockKind::Heading;
+            let fits = together <= limits.target || (is_small && together <= limits.max);
+            if fits && limits.may_join(last, unit.kind) {
                 group.end = index + 1;
                 *size = together;
                 continue;
@@ -155,6 +171,7 @@ fn group(text: &str, units: &[Unit], limits: &Limits) -> Vec<Range<usize>> {
     if let [.., (before, size), (rest, rest_size)] = groups.as_mut_slice()
         && *rest_size < limits.target / 4
         && *size + gap(rest.start) + *rest_size <= limits.max
+        && limits.may_join(units[before.end - 1].kind, units[rest.start].kind)
     {
         before.end = rest.end;
         groups.pop();
@@ -165,11 +182,15 @@ fn group(text: &str, units: &[Unit], limits: &Limits) -> Vec<Range<usize>> {
 /// Where a chunk starts when it repeats the end of the one before it.
 fn with_overlap(text: &str, before: &[Unit], bytes: Range<usize>, limits: &Limits) -> usize {
     let Some(last) = before.last() else { return bytes.start };
+    // Whole paragraphs are repeated, and not all that there was.
+    if limits.by_kind && (last.kind != BlockKind::Paragraph || before.len() < 2) {
+        return bytes.start;
+    }
     let earliest = bytes.start.saturating_sub(limits.overlap);
     let start = if last.bytes.start >= earliest {
         // The whole last unit fits; of code and tables only that will do.
         Some(last.bytes.start)
-    } else if earliest < last.bytes.end && grain_of(last.kind) == Grain::Sentences {
+    } else if !limits.by_kind && earliest < last.bytes.end && grain_of(last.kind) == Grain::Sentences {
         let earliest = text.floor_char_boundary(earliest).max(last.bytes.start);
         boundary::first_start(text, earliest..last.bytes.end, Grain::Sentences)
     } else {

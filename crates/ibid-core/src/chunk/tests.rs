@@ -23,6 +23,7 @@ pub(crate) fn check_chunks(parsed: &Parsed, policy: &ChunkPolicy) {
                 assert!(draft.text.chars().count() <= max, "{} characters", draft.text.chars().count());
             }
             ChunkPolicy::Tokens { max, .. } => assert!(draft.text.len() <= max * 4),
+            ChunkPolicy::Sections { max, .. } => assert!(draft.text.chars().count() <= max),
         }
         check_lost(parsed, covered..draft.bytes.start);
         covered = draft.bytes.end;
@@ -160,6 +161,29 @@ fn windows_overlap_by_whole_sentences() {
 }
 
 #[test]
+fn sections_are_packed_from_paragraphs_and_tables_stand_alone() {
+    let table = "| a | b |\n|---|---|\n| 1 | 2 |";
+    check(
+        &format!("# Rule\n\n## When\n\nAt night.\n\n{table}\n\nAnd by day.\n\n## Values\n\n{table}\n"),
+        &ChunkPolicy::DOCS,
+        &[
+            (&["Rule", "When"], "## When\n\nAt night."),
+            (&["Rule", "When"], table),
+            (&["Rule", "When"], "And by day."),
+            (&["Rule", "Values"], &format!("## Values\n\n{table}")),
+        ],
+    );
+    // The last paragraph is repeated where it is short, and nothing else is.
+    let long = "A paragraph that is too long to be said twice in a row.";
+    let policy = ChunkPolicy::Sections { max: 80, overlap: 12 };
+    check(
+        &format!("{long}\n\nShort one.\n\n{long}\n\n{long}\n"),
+        &policy,
+        &[(&[], &format!("{long}\n\nShort one.")), (&[], &format!("Short one.\n\n{long}")), (&[], long)],
+    );
+}
+
+#[test]
 fn the_hash_is_that_of_title_path_and_text() {
     let draft = |text: &str| chunk(&parsed("n.md", text), &ChunkPolicy::VAULT).remove(0);
     let one = draft("---\ntitle: T\n---\n# A\n\ntext\n");
@@ -187,6 +211,8 @@ fn limits_are_sane_whatever_the_policy_says() {
         ChunkPolicy::Heading { target: 0, max: 0 },
         ChunkPolicy::Heading { target: 100, max: 1 },
         ChunkPolicy::Tokens { target: 0, max: 0, overlap: 9 },
+        ChunkPolicy::Sections { max: 0, overlap: 9 },
+        ChunkPolicy::Sections { max: usize::MAX, overlap: usize::MAX },
         ChunkPolicy::Tokens { target: usize::MAX, max: usize::MAX, overlap: usize::MAX },
     ] {
         assert!(Limits::new(&policy, &document.text).target >= 1);
@@ -200,7 +226,7 @@ fn every_file_of_real_vaults_is_covered() {
     let Some(folder) = shared_data("vaults") else { return };
     crate::parse::tests::for_each_document(&folder, &mut |document| {
         check_invariants(&document);
-        for policy in [ChunkPolicy::VAULT, ChunkPolicy::LIBRARY, ChunkPolicy::default()] {
+        for policy in [ChunkPolicy::VAULT, ChunkPolicy::LIBRARY, ChunkPolicy::DOCS, ChunkPolicy::default()] {
             check_chunks(&document, &policy);
         }
     });

@@ -41,7 +41,7 @@ proptest! {
         for name in ["a.md", "a.txt", "a.py"] {
             if let Outcome::Parsed(parsed, _) = outcome(name, text.as_bytes(), &ParseOptions::default()) {
                 check_invariants(&parsed);
-                for policy in [ChunkPolicy::VAULT, ChunkPolicy::Heading { target: 9, max: 20 }, ChunkPolicy::Tokens { target: 4, max: 9, overlap: 2 }] {
+                for policy in [ChunkPolicy::VAULT, ChunkPolicy::Heading { target: 9, max: 20 }, ChunkPolicy::Tokens { target: 4, max: 9, overlap: 2 }, ChunkPolicy::Sections { max: 20, overlap: 6 }] {
                     check_chunks(&parsed, &policy);
                 }
             }

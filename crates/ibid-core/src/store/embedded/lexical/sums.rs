@@ -121,7 +121,9 @@ impl<'a> Weighed<'a> {
             searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum();
         let weight = |(scored, holding): (&ScoredTerm, &u64)| {
             let rest = (entries - holding) as f32 + 0.5;
-            scored.weight * (1.0 + rest / (*holding as f32 + 0.5)).ln() * (1.0 + K1)
+            let rarity = (1.0 + rest / (*holding as f32 + 0.5)).ln();
+            // A word that millions of entries have, all of them, is still found.
+            scored.weight * rarity.max(1e-6) * (1.0 + K1)
         };
         let weights = terms.iter().zip(&counts).map(weight).collect();
         let lengths = fields
