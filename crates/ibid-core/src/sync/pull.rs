@@ -140,10 +140,12 @@ impl Worktree<'_> {
         if !output.succeeded() {
             return Err(failed("git could not read the state of the worktree"));
         }
-        match () {
-            () if output.stdout.is_empty() => Ok(()),
-            () if has_unmerged(&output.stdout) => Err(conflict()),
-            () => Err(dirty()),
+        if output.stdout.is_empty() {
+            Ok(())
+        } else if has_unmerged(&output.stdout) {
+            Err(conflict())
+        } else {
+            Err(dirty())
         }
     }
 

@@ -47,6 +47,23 @@ fn the_only_text_with_the_word_asked_for_comes_first() {
 }
 
 #[test]
+fn words_decide_alone_until_half_of_the_passages_have_a_meaning() {
+    let texts =
+        ["Bees", "Bread", "Bridges", "Boats"].map(|name| (format!("{name}.md"), format!("About {name}.")));
+    let files: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let tree = Tree::new(&files);
+    let mut config = config(&tree);
+    config.embedding = EmbeddingConfig::Builtin;
+    let engine = LocalEngine::open(config).unwrap();
+    update(&engine);
+    let used = || call(engine.search(SearchRequest::new("about bread", 4))).unwrap().used_mode;
+    engine.embed_pending_blocking(&Silent, Some(1)).unwrap();
+    assert_eq!(used(), Mode::Lexical);
+    engine.embed_pending_blocking(&Silent, Some(1)).unwrap();
+    assert_eq!(used(), Mode::Hybrid);
+}
+
+#[test]
 fn words_decide_alone_where_the_model_sees_letters() {
     let tree = Tree::new(&[
         ("1.md", "Капусту солят и мнут до появления сока."),

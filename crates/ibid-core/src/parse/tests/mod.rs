@@ -83,6 +83,23 @@ pub(crate) fn check_invariants(parsed: &Parsed) {
 }
 
 #[test]
+fn texts_in_older_encodings_are_decoded_and_notes_only_when_asked_for() {
+    let decoded = |name: &str, legacy| {
+        let raw = RawFile { path: RelPath::parse(name).unwrap(), bytes: b"caf\xE9 au lait".to_vec() };
+        matches!(parse(&raw, &ParseOptions { legacy, ..ParseOptions::default() }), Outcome::Parsed(..))
+    };
+    for (name, want) in
+        [("a.md", [false, false, true]), ("a.txt", [false, true, true]), ("a.rs", [false, true, true])]
+    {
+        assert_eq!(
+            [Legacy::Never, Legacy::Texts, Legacy::Always].map(|legacy| decoded(name, legacy)),
+            want,
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_skipped_for_a_reason() {
     let options = ParseOptions { legacy: Legacy::Never, max_bytes: 16 };
     for (name, bytes, want) in [
